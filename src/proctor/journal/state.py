@@ -1,0 +1,434 @@
+"""The state of a session: a pure fold of its events. No I/O, no clock.
+
+`fold(state, row)` is total: an event it does not know changes nothing. The supervisor decides on this value
+and every surface shows it, so two of them can never disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from proctor.journal import events as ev
+from proctor.words import (
+    CheckpointKind,
+    Dimension,
+    Level,
+    Light,
+    Phase,
+    RequestOutcome,
+    SessionStatus,
+    TaskStatus,
+    Verdict,
+)
+
+FORMAT = 1
+"""Version of the stored snapshot; another one is ignored and the events are folded anew."""
+
+
+class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task and where it stands. `verified_by` is the journal row of its `task_done`."""
+
+    id: ev.TaskId
+    task: str
+    spec: str | None = None
+    checks: tuple[ev.CheckFact, ...] = ()
+    status: TaskStatus = TaskStatus.PENDING
+    why: str = ""
+    verdict: Verdict | None = None
+    claim: str | None = None
+    checkpoint: str | None = None
+    verified_by: int | None = None
+    baseline: ev.Judged | None = None
+    last: ev.Judged | None = None
+    failures: int = 0
+    iterations: int = 0
+    taken_back: bool = False
+
+
+class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request, open while `outcome` is None."""
+
+    id: int
+    opened: ev.RequestOpened
+    at: datetime
+    outcome: RequestOutcome | None = None
+    by: str = ""
+    reason: str = ""
+
+
+class CheckpointState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A checkpoint as its row holds it."""
+
+    id: str
+    at: datetime
+    taken: ev.CheckpointTaken
+
+
+class SupervisorFact(msgspec.Struct, frozen=True):
+    """Who last held the session; whether it lives is asked of the process table, not of this."""
+
+    pid: int
+    boot: str
+    started: int
+    token: int
+    ended: bool = False
+    exit_code: int | None = None
+
+
+class PlateauState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last signal or firing. `waiting` while a fired rule waits for the operator."""
+
+    light: Light = Light.QUIET
+    rule: str | None = None
+    evidence: tuple[str, ...] = ()
+    task: ev.TaskId | None = None
+    responses: int = 0
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything the journal says about a session, as of row `seq`."""
+
+    seq: int = 0
+    session: str = ""
+    workspace: str = ""
+    goal: str = ""
+    born: datetime | None = None
+    status: SessionStatus = SessionStatus.STOPPED
+    why: str | None = "never run"
+    since: datetime | None = None
+    supervisor: SupervisorFact | None = None
+    sandbox: str = "bwrap"
+    worker: str = ""
+    contract: str = ""
+    plan: str = ""
+    alert: int = 50
+    soft: int = 70
+    iteration: int = 0
+    step: int = 0
+    intent: ev.IterationStarted | None = None
+    intent_end: ev.IterationEnded | None = None
+    tasks: tuple[TaskState, ...] = ()
+    used: dict[Dimension, ev.Figure] = {}
+    ceilings: tuple[ev.CeilingFact, ...] = ()
+    raised: dict[Dimension, int] = {}
+    fired: frozenset[tuple[Dimension, Level]] = frozenset()
+    degraded: str | None = None
+    reserved: ev.Reserved | None = None
+    shares: tuple[dict[Dimension, int], ...] = ()
+    requests: tuple[RequestState, ...] = ()
+    checkpoints: tuple[CheckpointState, ...] = ()
+    rollback: ev.RollbackBegun | None = None
+    rollbacks: tuple[ev.RolledBack, ...] = ()
+    plateau: PlateauState = PlateauState()
+    notes: tuple[str, ...] = ()
+    false_claims: int = 0
+    tampered: int = 0
+    start_failures: int = 0
+
+    def task(self, task_id: ev.TaskId | None) -> TaskState | None:
+        """The task with this id, if there is one."""
+        return next((task for task in self.tasks if task.id == task_id), None)
+
+    def checkpoint(self, checkpoint_id: str) -> CheckpointState | None:
+        """The checkpoint with this id, if there is one."""
+        return next((c for c in self.checkpoints if c.id == checkpoint_id), None)
+
+    def request(self, request_id: int) -> RequestState | None:
+        """The request with this id, open or closed."""
+        return next((r for r in self.requests if r.id == request_id), None)
+
+    @property
+    def open_requests(self) -> tuple[RequestState, ...]:
+        """What waits for the operator, oldest first."""
+        return tuple(r for r in self.requests if r.outcome is None)
+
+    @property
+    def open_tasks(self) -> tuple[TaskState, ...]:
+        """Tasks that may still be selected."""
+        return tuple(t for t in self.tasks if t.status in (TaskStatus.PENDING, TaskStatus.FAILED))
+
+    @property
+    def next_checkpoint(self) -> str:
+        """The id that the next checkpoint will carry."""
+        return f"c{max((int(c.id[1:]) for c in self.checkpoints), default=0) + 1}"
+
+    @property
+    def next_request(self) -> int:
+        """The id that the next request will carry; ids are never used twice."""
+        return max((r.id for r in self.requests), default=0) + 1
+
+    @property
+    def marks(self) -> tuple[ev.TaskMark, ...]:
+        """Where every task stands now, for a checkpoint to remember."""
+        return tuple(ev.TaskMark(id=t.id, status=t.status, verified_by=t.verified_by) for t in self.tasks)
+
+    def limit(self, dimension: Dimension) -> int | None:
+        """The ceiling in force, extensions included; None where there is none."""
+        for ceiling in self.ceilings:
+            if ceiling.dimension is dimension:
+                return ceiling.limit + self.raised.get(dimension, 0)
+        return None
+
+
+Changes = dict[str, Any]
+_FOLDS: dict[type[ev.Event], Callable[[State, ev.Row, Any], Changes]] = {}
+
+
+def _on(kind: type[ev.Event]) -> Callable[[Callable[[State, ev.Row, Any], Changes]], None]:
+    def register(function: Callable[[State, ev.Row, Any], Changes]) -> None:
+        _FOLDS[kind] = function
+
+    return register
+
+
+def fold(state: State, row: ev.Row) -> State:
+    """The state after one more row."""
+    handler = _FOLDS.get(type(row.event))
+    changes = handler(state, row, row.event) if handler else {}
+    return replace(state, seq=row.seq, **changes)
+
+
+def fold_all(rows: Iterable[ev.Row], state: State | None = None) -> State:
+    """The state after all of `rows`, on top of `state`."""
+    state = state or State()
+    for row in rows:
+        state = fold(state, row)
+    return state
+
+
+def _tasks(state: State, task_id: ev.TaskId | None, **changes: Any) -> tuple[TaskState, ...]:
+    return tuple(replace(task, **changes) if task.id == task_id else task for task in state.tasks)
+
+
+@_on(ev.SessionStarted)
+def _session_started(_: State, row: ev.Row, e: ev.SessionStarted) -> Changes:
+    return {"session": e.session, "workspace": e.workspace, "goal": e.goal, "born": row.at}
+
+
+@_on(ev.SupervisorStarted)
+def _supervisor_started(_: State, row: ev.Row, e: ev.SupervisorStarted) -> Changes:
+    fact = SupervisorFact(pid=e.pid, boot=e.boot, started=e.started, token=e.token)
+    return {"supervisor": fact, "sandbox": e.sandbox, "worker": e.worker, "start_failures": 0}
+
+
+@_on(ev.SupervisorEnded)
+def _supervisor_ended(state: State, _: ev.Row, e: ev.SupervisorEnded) -> Changes:
+    if state.supervisor is None:
+        return {}
+    return {"supervisor": replace(state.supervisor, ended=True, exit_code=e.exit_code)}
+
+
+@_on(ev.ContractLoaded)
+def _contract_loaded(_: State, __: ev.Row, e: ev.ContractLoaded) -> Changes:
+    return {"contract": e.contract, "plan": e.plan, "ceilings": e.ceilings, "alert": e.alert, "soft": e.soft}
+
+
+@_on(ev.StatusChanged)
+def _status_changed(_: State, row: ev.Row, e: ev.StatusChanged) -> Changes:
+    return {"status": e.status, "why": e.why, "since": row.at}
+
+
+@_on(ev.TasksLoaded)
+def _tasks_loaded(state: State, _: ev.Row, e: ev.TasksLoaded) -> Changes:
+    def merged(fact: ev.TaskFact) -> TaskState:
+        known = state.task(fact.id) or TaskState(id=fact.id, task=fact.task, checks=fact.checks)
+        # A changed check has not been seen to fail: its baseline is asked anew.
+        baseline = known.baseline if known.checks == fact.checks else None
+        return replace(known, task=fact.task, spec=fact.spec, checks=fact.checks, baseline=baseline)
+
+    return {"tasks": tuple(merged(fact) for fact in e.tasks)}
+
+
+@_on(ev.Reserved)
+def _reserved(_: State, __: ev.Row, e: ev.Reserved) -> Changes:
+    return {"reserved": e}
+
+
+@_on(ev.Settled)
+def _settled(state: State, _: ev.Row, e: ev.Settled) -> Changes:
+    task = state.task(e.task)
+    verified = task is not None and task.status is TaskStatus.DONE
+    return {"reserved": None, "shares": (*state.shares, e.amounts) if verified else state.shares}
+
+
+@_on(ev.IterationStarted)
+def _iteration_started(state: State, _: ev.Row, e: ev.IterationStarted) -> Changes:
+    task = state.task(e.task)
+    count = task.iterations + 1 if task else 0
+    return {
+        "iteration": e.iteration,
+        "step": 0,
+        "intent": e,
+        "intent_end": None,
+        "notes": (),
+        "tasks": _tasks(state, e.task, iterations=count, claim=None),
+    }
+
+
+@_on(ev.ToolCalled)
+def _tool_called(state: State, _: ev.Row, e: ev.ToolCalled) -> Changes:
+    return {"step": state.step + e.count}
+
+
+@_on(ev.Spent)
+def _spent(state: State, _: ev.Row, e: ev.Spent) -> Changes:
+    used = dict(state.used)
+    for dimension, figure in e.figures.items():
+        before = used.get(dimension)
+        if before is None or figure.used >= before.used:
+            used[dimension] = figure
+    return {"used": used}
+
+
+@_on(ev.ClaimRecorded)
+def _claim_recorded(state: State, _: ev.Row, e: ev.ClaimRecorded) -> Changes:
+    return {"tasks": _tasks(state, e.task, claim=e.status)}
+
+
+@_on(ev.IterationEnded)
+def _iteration_ended(state: State, _: ev.Row, e: ev.IterationEnded) -> Changes:
+    failures = state.start_failures + 1 if e.how == "start_failed" else 0
+    return {"intent_end": e, "start_failures": failures}
+
+
+@_on(ev.Judged)
+def _judged(state: State, _: ev.Row, e: ev.Judged) -> Changes:
+    task = state.task(e.task)
+    if task is None:
+        return {}
+    if e.phase is Phase.BASELINE:
+        return {"tasks": _tasks(state, e.task, baseline=e)}
+    failed = e.verdict is not Verdict.PASSED
+    changes: Changes = {"verdict": e.verdict, "last": e, "failures": task.failures + failed}
+    if e.verdict in (Verdict.FAILED, Verdict.UNSTABLE, Verdict.TIMEOUT) and task.status is TaskStatus.PENDING:
+        changes["status"] = TaskStatus.FAILED
+    return {"tasks": _tasks(state, e.task, **changes)}
+
+
+@_on(ev.FalseClaim)
+def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
+    return {"false_claims": state.false_claims + 1}
+
+
+@_on(ev.Tampered)
+def _tampered(state: State, _: ev.Row, __: ev.Tampered) -> Changes:
+    return {"tampered": state.tampered + 1}
+
+
+@_on(ev.TaskDone)
+def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
+    done = {
+        "status": TaskStatus.DONE,
+        "verified_by": row.seq,
+        "checkpoint": e.checkpoint,
+        "failures": 0,
+        "why": "",
+        "taken_back": False,
+    }
+    return {"tasks": _tasks(state, e.task, **done), "intent": None, "intent_end": None, "plateau": PlateauState()}
+
+
+@_on(ev.TaskMoved)
+def _task_moved(state: State, _: ev.Row, e: ev.TaskMoved) -> Changes:
+    return {"tasks": _tasks(state, e.task, status=e.status, why=e.why)}
+
+
+@_on(ev.CheckpointTaken)
+def _checkpoint_taken(state: State, row: ev.Row, e: ev.CheckpointTaken) -> Changes:
+    return {"checkpoints": (*state.checkpoints, CheckpointState(id=e.id, at=row.at, taken=e))}
+
+
+@_on(ev.RollbackBegun)
+def _rollback_begun(_: State, __: ev.Row, e: ev.RollbackBegun) -> Changes:
+    return {"rollback": e}
+
+
+@_on(ev.RolledBack)
+def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
+    if e.failed:
+        return {"rollback": None}
+    changes: Changes = {"rollback": None, "rollbacks": (*state.rollbacks, e)}
+    target = state.checkpoint(e.target)
+    if target is None or e.paths or e.way == "failed_verdict":
+        return changes
+    marks = {mark.id: mark for mark in target.taken.marks}
+
+    def returned(task: TaskState) -> TaskState:
+        mark = marks.get(task.id)
+        status = mark.status if mark else TaskStatus.PENDING
+        if status is TaskStatus.DONE:
+            return replace(task, status=status, verified_by=mark.verified_by if mark else None, taken_back=False)
+        taken_back = task.taken_back or task.status is TaskStatus.DONE
+        return replace(task, status=status, verified_by=None, checkpoint=None, taken_back=taken_back)
+
+    return {**changes, "tasks": tuple(returned(task) for task in state.tasks), "intent": None, "intent_end": None}
+
+
+@_on(ev.LevelCrossed)
+def _level_crossed(state: State, _: ev.Row, e: ev.LevelCrossed) -> Changes:
+    return {"fired": state.fired | {(e.dimension, e.level)}}
+
+
+@_on(ev.CeilingRaised)
+def _ceiling_raised(state: State, _: ev.Row, e: ev.CeilingRaised) -> Changes:
+    raised = {**state.raised, e.dimension: state.raised.get(e.dimension, 0) + e.by}
+    return {"raised": raised}
+
+
+@_on(ev.Degraded)
+def _degraded(_: State, __: ev.Row, e: ev.Degraded) -> Changes:
+    return {"degraded": e.model}
+
+
+@_on(ev.PlateauSignal)
+def _plateau_signal(state: State, _: ev.Row, e: ev.PlateauSignal) -> Changes:
+    seen = replace(state.plateau, light=Light.SUSPECT, rule=str(e.rule), evidence=e.evidence, task=e.task)
+    return {"plateau": seen}
+
+
+@_on(ev.PlateauFired)
+def _plateau_fired(state: State, _: ev.Row, e: ev.PlateauFired) -> Changes:
+    fired = PlateauState(
+        light=Light.FIRING,
+        rule=str(e.rule),
+        evidence=e.evidence,
+        task=e.task,
+        responses=state.plateau.responses + 1,
+    )
+    return {"plateau": fired}
+
+
+@_on(ev.PlateauReset)
+def _plateau_reset(_: State, __: ev.Row, ___: ev.PlateauReset) -> Changes:
+    return {"plateau": PlateauState()}
+
+
+@_on(ev.RequestOpened)
+def _request_opened(state: State, row: ev.Row, e: ev.RequestOpened) -> Changes:
+    return {"requests": (*state.requests, RequestState(id=e.id, opened=e, at=row.at))}
+
+
+@_on(ev.RequestClosed)
+def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
+    def closed(request: RequestState) -> RequestState:
+        if request.id != e.id or request.outcome is not None:
+            return request
+        return replace(request, outcome=e.outcome, by=e.by, reason=e.reason)
+
+    return {"requests": tuple(closed(request) for request in state.requests)}
+
+
+@_on(ev.Noted)
+def _noted(state: State, _: ev.Row, e: ev.Noted) -> Changes:
+    return {"notes": (*state.notes, e.text)}
+
+
+def last_verified(state: State) -> CheckpointState | None:
+    """The newest checkpoint that is not a safety one."""
+    good = (CheckpointKind.START, CheckpointKind.TASK, CheckpointKind.ASKED)
+    return next((c for c in reversed(state.checkpoints) if c.taken.checkpoint in good), None)
