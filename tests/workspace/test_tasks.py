@@ -1,0 +1,201 @@
+"""The task list is read as the operator wrote it, or refused with one line that says where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.errors import UsageError
+from proctor.journal.events import CheckFact, TaskFact
+from proctor.workspace import tasks
+
+DEFAULT = (CheckFact(run=("true",)),)
+
+
+def read(workspace: Path) -> tuple[TaskFact, ...]:
+    return tasks.read(workspace, "tasks.json", "PLAN.md", DEFAULT)
+
+
+def refusal(workspace: Path, content: object) -> str:
+    text = content if isinstance(content, str) else json.dumps(content)
+    (workspace / "tasks.json").write_text(text)
+    with pytest.raises(UsageError) as error:
+        read(workspace)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_a_task_is_read_with_its_spec_and_its_check(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs/14.md").write_text("# Refunds")
+    entry = {
+        "id": 14,
+        "task": "Port the refund endpoint",
+        "spec": "specs/14.md",
+        "check": {"run": ["pytest", "-q"], "timeout": "60s", "expect": "passed"},
+        "status": "done",
+        "verified_by": 3,
+        "owner": "someone",
+    }
+    (tmp_path / "tasks.json").write_text(json.dumps([entry, {"id": "b", "task": "Next"}]))
+    check = CheckFact(run=("pytest", "-q"), timeout=60.0, expect="passed")
+    assert read(tmp_path) == (
+        TaskFact(id=14, task="Port the refund endpoint", spec="specs/14.md", checks=(check,)),
+        TaskFact(id="b", task="Next", checks=DEFAULT),
+    )
+
+
+def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_path: Path) -> None:
+    checks = [{"run": ["a"]}, {"run": ["b"], "timeout": 2.5, "optional": True}]
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": [{"id": 1, "task": "One", "check": checks}]}))
+    assert [(c.run, c.timeout, c.optional) for c in read(tmp_path)[0].checks] == [
+        (("a",), 300.0, False),
+        (("b",), 2.5, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("", "tasks.json: empty; write a list of tasks"),
+        ("[\n{,\n]", "tasks.json:2: not JSON: expecting property name enclosed in double quotes"),
+        ("[" * 100_000, "tasks.json: nested too deeply"),
+        ('[{"id": NaN, "task": "x"}]', "tasks.json: NaN is not a number that JSON knows"),
+        ('[{"id": 1e999, "task": "x"}]', "tasks.json: 1e999 is not a number that JSON knows"),
+        ('[{"id": 1, "id": 2, "task": "x"}]', "tasks.json: id: given twice in one object"),
+        ('[{"id": 1, "task": "\\ud800"}]', "tasks.json: holds half of a character pair (\\ud800 to \\udfff)"),
+        ([], "tasks.json: tasks: empty; write at least one task"),
+        ({}, "tasks.json: tasks: missing; write a list of tasks, or one under this key"),
+        ("7", "tasks.json: tasks: must be a list"),
+        ({"tasks": None}, "tasks.json: tasks: must be a list"),
+        ([1], "tasks.json: task 1: must be an object with id, task and check"),
+        ([{"task": "x"}], "tasks.json: task 1: Object missing required field `id`"),
+        ([{"id": 1}], "tasks.json: task 1: Object missing required field `task`"),
+        ([{"id": True, "task": "x"}], "tasks.json: task 1: id: Expected `int | str`, got `bool`"),
+        ([{"id": 1, "task": ""}], "tasks.json: task 1: task: Expected `str` of length >= 1"),
+        ([{"id": 1, "task": "x"}, {"id": "1", "task": "y"}], "tasks.json: id: 1 is used by tasks 1 and 2"),
+        ([{"id": 1, "task": "x", "checks": {}}], "tasks.json: task 1: checks: unknown key, nearest: check"),
+        ([{"id": 1, "task": "x", "spec": 3}], "tasks.json: task 1: spec: Expected `str | null`, got `int`"),
+        ([{"id": 1, "task": "x", "spec": "no.md"}], "tasks.json: task 1: spec: no.md: not found"),
+        (
+            [{"id": 1, "task": "x", "spec": "../no.md"}],
+            "tasks.json: task 1: spec: ../no.md: must be a path inside the workspace",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": "pytest"}}],
+            "tasks.json: task 1: check.run: Expected `array`, got `str`",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"], "tiemout": 3}}],
+            "tasks.json: task 1: check: Object contains unknown field `tiemout`",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"], "timeout": 0}}],
+            "tasks.json: task 1: check.timeout: must be more than nothing",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"], "repeat": 2}}],
+            "tasks.json: task 1: check.repeat: not built yet; leave it out",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": [" "]}}],
+            "tasks.json: task 1: check.run: must start with a program, and hold no NUL",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_with_its_place(tmp_path: Path, content: object, line: str) -> None:
+    assert refusal(tmp_path, content) == line
+
+
+def test_a_timeout_that_is_no_duration_is_refused(tmp_path: Path) -> None:
+    line = refusal(tmp_path, [{"id": 1, "task": "x", "check": {"run": ["a"], "timeout": "soon"}}])
+    assert line.startswith("tasks.json: task 1: check.timeout: 'soon' is not a duration")
+
+
+def test_without_any_list_both_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no tasks: tasks\.json not found and PLAN\.md not found"):
+        read(tmp_path)
+    (tmp_path / "PLAN.md").write_text("# Plan\n- [x]\n")
+    with pytest.raises(UsageError, match=r"PLAN\.md holds no `- \[ \]` item"):
+        read(tmp_path)
+
+
+PLAN = """\
+# Plan
+
+- [ ] Port refunds
+  - [ ] its endpoint
+    more words
+* [x] Port invoices
+1. [X] Port `credits`
+- Phase two
+  - [ ] Clean up
+- [link](x) and - [ ] no item
+
+```markdown
+- [ ] only an example
+~~~
+```
+<!--
+- [ ] not yet
+-->
+- [ ]\tLast
+"""
+
+
+def test_a_plan_holds_tasks_by_their_position_whatever_its_boxes_say(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text(PLAN)
+    assert [(task.id, task.task, task.checks) for task in read(tmp_path)] == [
+        (1, "Port refunds", DEFAULT),
+        (2, "Port invoices", DEFAULT),
+        (3, "Port `credits`", DEFAULT),
+        (4, "Clean up", DEFAULT),
+        (5, "Last", DEFAULT),
+    ]
+    assert tasks.source(tmp_path, "tasks.json", "PLAN.md") == "PLAN.md"
+
+
+def test_a_task_list_goes_before_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text(PLAN)
+    (tmp_path / "tasks.json").write_text('[{"id": 9, "task": "Only"}]')
+    assert [task.id for task in read(tmp_path)] == [9]
+    assert tasks.source(tmp_path, "tasks.json", "PLAN.md") == "tasks.json"
+
+
+def test_a_plan_has_another_revision_once_it_differs() -> None:
+    assert tasks.plan_revision("a") == tasks.plan_revision("a") != tasks.plan_revision("b")
+    assert len(tasks.plan_revision("")) == 64
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "task", "tasks", "check", "run", "spec", "timeout"]) | st.text(max_size=4), inner
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_any_json_is_a_task_list_or_one_clear_line(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
+    workspace = tmp_path_factory.mktemp("w")
+    (workspace / "tasks.json").write_text(json.dumps(value))
+    try:
+        line = f"tasks.json: {len(read(workspace))} tasks"
+    except UsageError as error:
+        line = str(error)
+    assert line.startswith("tasks.json:")
+    assert "\n" not in line
+
+
+@given(st.text())
+def test_any_text_is_a_plan(text: str) -> None:
+    assert all(title and "\n" not in title for title in tasks.plan_items(text))
