@@ -1,0 +1,460 @@
+"""The numbered cases (C1 to C11) are those of the list of loop cases for plateaus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.journal.events import (
+    ClaimRecorded,
+    Event,
+    FalseClaim,
+    IterationEnded,
+    IterationStarted,
+    Judged,
+    Logged,
+    PlateauFired,
+    PlateauReset,
+    RequestClosed,
+    RequestOpened,
+    StatusChanged,
+    TaskDone,
+    TaskId,
+    TaskMoved,
+    ToolCalled,
+    decode,
+    encode,
+    kind_of,
+)
+from proctor.progress.fingerprint import failure
+from proctor.progress.plateau import COUNTED, PATIENCE, SEEN, Memory, Signal, memory_from, observe, signals
+from proctor.words import (
+    IterationEnd,
+    Phase,
+    RequestKind,
+    RequestOutcome,
+    Response,
+    Rule,
+    SessionStatus,
+    TaskStatus,
+    Verdict,
+)
+
+THREE = {Rule.NO_CHANGE: 3, Rule.SHRINKING: 3, Rule.SAME_FAILURE: 3}
+UNCOUNTED = sorted(set(IterationEnd) - COUNTED)
+
+
+class Session:
+    """A journal in the making: writes what a loop would write, and remembers what fired when."""
+
+    def __init__(self, windows: dict[Rule, int] | None = None) -> None:
+        self.windows = THREE if windows is None else windows
+        self.events: list[Event] = []
+        self.numbers = count(1)
+        self.fired: list[tuple[int, Rule]] = []
+        self.last: list[Signal] = []
+
+    def write(self, *events: Event) -> None:
+        self.events += events
+
+    def baseline(self, digest: str, failing: Iterable[str] = (), task: TaskId = 1) -> None:
+        self.write(
+            Judged(
+                iteration=0,
+                task=task,
+                phase=Phase.BASELINE,
+                verdict=Verdict.FAILED,
+                digest=digest,
+                failing=tuple(failing),
+            )
+        )
+
+    def iteration(
+        self,
+        digest: str = "d",
+        *,
+        task: TaskId = 1,
+        lines: int = 10,
+        failing: Iterable[str] = (),
+        how: IterationEnd = IterationEnd.EXITED,
+        verdict: Verdict = Verdict.FAILED,
+        done: bool = False,
+    ) -> list[Rule]:
+        number = next(self.numbers)
+        self.write(
+            IterationStarted(iteration=number, task=task, key=f"k{number}"),
+            IterationEnded(iteration=number, task=task, how=how, lines=lines),
+            Judged(
+                iteration=number,
+                task=task,
+                phase=Phase.WORK,
+                verdict=Verdict.PASSED if done else verdict,
+                digest="" if done else digest,
+                failing=tuple(failing),
+            ),
+        )
+        if done:
+            self.write(TaskDone(task=task, iteration=number, checkpoint=f"c{number}"))
+        self.last = signals(memory_from(self.events), self.windows, number)
+        self.fired += [(number, signal.rule) for signal in self.last]
+        return [signal.rule for signal in self.last]
+
+    def signal(self, rule: Rule) -> Signal:
+        return next(signal for signal in self.last if signal.rule is rule)
+
+
+# --- the cases --------------------------------------------------------------------------------
+
+
+def test_c1_tasks_verified_one_after_another_are_never_a_plateau() -> None:
+    session = Session(dict.fromkeys(THREE, 1))
+    for task in range(20):
+        assert session.iteration(task=task, lines=100 - 5 * task, done=True) == []
+
+
+def test_c2_c3_a_commit_of_the_worker_and_the_kind_of_repository_do_not_matter() -> None:
+    with_words, without = Session(), Session()
+    for session in (with_words, without):
+        session.baseline("b")
+    for step in range(3):
+        with_words.write(ToolCalled(iteration=step, name="git commit"), Logged(text="no git repository here"))
+        assert with_words.iteration("same", lines=40 + step) == without.iteration("same", lines=40 + step)
+
+
+def test_c4_the_word_error_in_what_a_worker_says_is_no_error() -> None:
+    session = Session()
+    for task in range(6):
+        session.write(
+            ToolCalled(iteration=task, name='{"is_error": false}', count=9),
+            Logged(text="error error error"),
+            ClaimRecorded(iteration=task, task=task, status="error"),
+        )
+        assert session.iteration(task=task, done=True) == []
+
+
+def test_c5_c6_polls_batches_and_cold_starts_within_an_iteration_raise_no_alarm() -> None:
+    session = Session()
+    session.baseline("b")
+    session.write(*(ToolCalled(iteration=1, name="read", count=50) for _ in range(500)))
+    assert session.iteration("first") == []
+
+
+@pytest.mark.parametrize("how", UNCOUNTED)
+def test_c7_what_was_done_to_an_iteration_never_counts(how: IterationEnd) -> None:
+    session = Session()
+    session.baseline("same")
+    for _ in range(10):
+        assert session.iteration("same", lines=0, how=how) == []
+    assert session.iteration("same", lines=30) == []
+    assert session.iteration("same", how=how) == []
+    assert session.iteration("same", lines=20) == []
+    assert session.iteration("same", how=how) == []
+    assert set(session.iteration("same", lines=19)) == {Rule.NO_CHANGE, Rule.SAME_FAILURE}
+
+
+@pytest.mark.parametrize("how", UNCOUNTED)
+def test_c7_an_old_signal_is_not_given_again_after_an_iteration_that_does_not_count(how: IterationEnd) -> None:
+    session = Session()
+    session.baseline("same")
+    for _ in range(3):
+        session.iteration("same")
+    assert session.last
+    assert session.iteration("same", how=how) == []
+
+
+def test_c7_a_check_that_cannot_run_and_waits_never_count() -> None:
+    session = Session()
+    session.baseline("same")
+    for number in range(10):
+        session.write(
+            StatusChanged(status=SessionStatus.WAITING, why="provider_limit"),
+            RequestOpened(id=number, request=RequestKind.TOOL, what="shell"),
+            RequestClosed(id=number, outcome=RequestOutcome.GRANTED),
+        )
+        assert session.iteration("infra", verdict=Verdict.INFRA) == []
+
+
+def test_c8_different_patches_with_the_same_failure_fire() -> None:
+    session = Session()
+    session.baseline(failure("t", Verdict.FAILED, (), "NotImplementedError"))
+    found = [
+        session.iteration(failure("t", Verdict.FAILED, ("test_sum",), f"AssertionError: {got} != 42"), lines=lines)
+        for got, lines in ((17, 10), (18, 80), (-3, 44))
+    ]
+    assert found == [[], [], [Rule.SAME_FAILURE]]
+
+
+def test_c9_when_nothing_repeats_and_nothing_is_solved_it_fires() -> None:
+    session = Session()
+    session.baseline("b", ("a", "b"))
+    for step in range(3 * PATIENCE - 1):
+        assert session.iteration(f"new {step}", lines=50 + step, failing=("a", "b")) == []
+    assert session.iteration("newer", failing=("a", "b")) == [Rule.NO_CHANGE]
+    assert session.signal(Rule.NO_CHANGE).window == 3 * PATIENCE
+
+
+def test_c9_other_actions_with_the_same_verdicts_fire_within_the_window() -> None:
+    session = Session()
+    session.baseline("b")
+    for step in range(6):
+        session.write(ToolCalled(iteration=step, name=f"tool {step}"))
+        session.iteration("AB"[step % 2], lines=40 + step)
+    assert session.fired == [(5, Rule.NO_CHANGE), (6, Rule.NO_CHANGE)]
+
+
+def test_c10_only_the_operator_resets_the_counters() -> None:
+    session = Session()
+    session.baseline("same")
+    for _ in range(3):
+        session.iteration("same")
+    session.write(
+        PlateauFired(rule=Rule.NO_CHANGE, window=3, evidence=(), response=Response.PARK),
+        StatusChanged(status=SessionStatus.PARKED, why="plateau:no_change"),
+        StatusChanged(status=SessionStatus.RUNNING),
+    )
+    assert session.iteration("same", lines=30)
+    session.write(PlateauReset(by="operator"))
+    assert session.iteration("same", lines=29) == []
+    assert session.iteration("same", lines=28) == []
+    assert Rule.NO_CHANGE in session.iteration("same", lines=27)
+
+
+def test_c11_every_signal_names_rule_window_and_evidence() -> None:
+    session = Session()
+    session.baseline("same", ("t1", "t2"))
+    for lines in (40, 12, 4):
+        session.iteration("same", task=1, lines=lines, failing=("t1", "t2"))
+    assert {signal.rule for signal in session.last} == set(THREE)
+    for signal in session.last:
+        assert signal.window == 3
+        assert "iterations 1, 2, 3" in signal.evidence[0]
+        assert signal.evidence[3] == "iteration 3, task 1: failed 2 (t1, t2), seen before, 4 lines changed"
+    assert "40 > 12 > 4" in session.signal(Rule.SHRINKING).evidence[0]
+    assert session.signal(Rule.SAME_FAILURE).task == 1
+    assert session.signal(Rule.NO_CHANGE).task is None
+
+
+# --- the rules --------------------------------------------------------------------------------
+
+
+def test_a_run_that_verifies_one_task_in_three_never_fires() -> None:
+    session = Session()
+    for task in range(30):
+        session.baseline(f"same {task}", task=task)
+        assert session.iteration(f"same {task}", task=task, lines=40) == []
+        assert session.iteration(f"same {task}", task=task, lines=12) == []
+        assert session.iteration(task=task, lines=4, done=True) == []
+
+
+def test_ever_fewer_failures_are_an_advance_however_small_the_changes_become() -> None:
+    session = Session()
+    ids = [f"t{number}" for number in range(20)]
+    session.baseline("20", ids)
+    for left in range(19, 0, -1):
+        assert session.iteration(str(left), lines=left * 3, failing=ids[:left]) == []
+
+
+def test_as_few_failures_as_before_are_no_advance() -> None:
+    session = Session()
+    session.baseline("b", ("a", "b"))
+    session.iteration("1", failing=("a",))
+    for digest in ("b", "1", "b"):
+        session.iteration(digest, failing=("a",))
+    assert (4, Rule.NO_CHANGE) in session.fired
+
+
+def test_going_to_and_fro_between_eight_failures_is_no_change() -> None:
+    session = Session({Rule.NO_CHANGE: 3})
+    for step in range(SEEN):
+        session.baseline(str(step))
+    assert [session.iteration(str(step % SEEN)) for step in range(4)] == [[], [], [Rule.NO_CHANGE], [Rule.NO_CHANGE]]
+
+
+def test_a_ninth_failure_pushes_the_oldest_out() -> None:
+    session = Session({Rule.NO_CHANGE: 1})
+    for step in range(SEEN + 1):
+        session.baseline(str(step))
+    assert session.iteration("0") == []
+    assert session.iteration("0") == [Rule.NO_CHANGE]
+
+
+@pytest.mark.parametrize(
+    ("lines", "fires"),
+    [
+        ((40, 12, 4), True),
+        ((400, 200, 100), True),
+        ((400, 200, 101), False),
+        ((8, 6, 5), True),
+        ((9, 8, 6), False),
+        ((40, 40, 4), False),
+        ((4, 40, 3), False),
+        ((3, 2, 0), True),
+        ((5, 5, 5), False),
+    ],
+)
+def test_shrinking_is_strict_and_ends_small(lines: tuple[int, ...], fires: bool) -> None:
+    session = Session({Rule.SHRINKING: 3})
+    for digest, changed in enumerate(lines):
+        session.iteration(f"new {digest}", lines=changed)
+    assert bool(session.last) is fires
+
+
+def test_smaller_tasks_with_smaller_changes_do_not_shrink() -> None:
+    session = Session({Rule.SHRINKING: 3, Rule.SAME_FAILURE: 3})
+    for task, lines in enumerate((400, 100, 3)):
+        assert session.iteration("same", task=task, lines=lines) == []
+
+
+def test_one_task_is_followed_through_the_turns_of_others() -> None:
+    session = Session({Rule.SAME_FAILURE: 3})
+    for step in range(4):
+        assert session.iteration("a", task="a") == ([Rule.SAME_FAILURE] if step > 1 else [])
+        session.iteration(f"b {step}", task="b")
+
+
+def test_a_task_that_left_the_queue_takes_its_iterations_along() -> None:
+    session = Session()
+    for task in (1, 2):
+        session.baseline("same", task=task)
+    for _ in range(3):
+        session.iteration("same", task=1)
+    assert session.last
+    session.write(TaskMoved(task=1, status=TaskStatus.BLOCKED))
+    assert session.iteration("same", task=2, lines=40) == []
+    assert session.iteration("same", task=2, lines=41) == []
+    assert session.iteration("same", task=2, lines=42) != []
+
+
+def test_a_pass_that_verified_nothing_resets_nothing() -> None:
+    session = Session({Rule.NO_CHANGE: 3})
+    session.baseline("same")
+    session.iteration("same")
+    assert session.iteration(verdict=Verdict.PASSED) == []
+    assert session.iteration("same") == [Rule.NO_CHANGE]
+
+
+def test_zero_switches_a_rule_off() -> None:
+    for windows in ({}, dict.fromkeys(THREE, 0)):
+        session = Session(windows)
+        for lines in range(40, 0, -2):
+            assert session.iteration("same", lines=lines) == []
+
+
+def test_a_timeout_counts_and_a_killed_iteration_that_advanced_breaks_the_row() -> None:
+    session = Session({Rule.NO_CHANGE: 3})
+    session.baseline("slow", ("a", "b", "c"))
+    session.iteration("slow", verdict=Verdict.TIMEOUT, how=IterationEnd.IDLE)
+    session.iteration("slow", verdict=Verdict.TIMEOUT, how=IterationEnd.DIED)
+    session.iteration("better", failing=("a",), how=IterationEnd.BUDGET)
+    assert session.iteration("slow", verdict=Verdict.TIMEOUT) == []
+    assert session.iteration("slow", verdict=Verdict.TIMEOUT) == []
+    assert session.iteration("slow", verdict=Verdict.TIMEOUT) == [Rule.NO_CHANGE]
+
+
+# --- across restarts --------------------------------------------------------------------------
+
+
+def test_the_window_is_the_same_when_the_supervisor_dies_between_two_iterations() -> None:
+    session = Session()
+    session.baseline("same")
+    session.iteration("same")
+    session.iteration("same")
+    session.events = [decode(kind_of(event), 1, encode(event)) for event in session.events]
+    assert Rule.NO_CHANGE in session.iteration("same")
+    assert session.last[0].window == 3
+
+
+def test_a_verdict_repeated_by_a_recovery_changes_nothing() -> None:
+    session = Session({Rule.NO_CHANGE: 3})
+    session.iteration("first")
+    once = memory_from(session.events)
+    again = observe(once, session.events[-1])
+    assert once.iterations == again.iterations
+    assert again.iterations[0].new
+
+
+def test_a_verdict_that_a_recovery_gives_before_the_end_is_the_same() -> None:
+    session = Session()
+    session.iteration("first", lines=7)
+    started, ended, judged = session.events
+    assert memory_from([started, judged, ended]) == memory_from(session.events)
+
+
+def test_the_memory_survives_being_stored() -> None:
+    session = Session()
+    session.baseline("b", ("x",), task="named")
+    session.iteration("a", task="named", failing=("x", "y"))
+    memory = memory_from(session.events)
+    assert msgspec.json.decode(msgspec.json.encode(memory), type=Memory) == memory
+
+
+# --- for all runs -----------------------------------------------------------------------------
+
+tasks = st.integers(1, 3)
+digests = st.sampled_from("abc")
+ends = st.sampled_from(IterationEnd)
+steps = st.fixed_dictionaries(
+    {
+        "digest": digests,
+        "task": tasks,
+        "lines": st.integers(0, 50),
+        "how": ends,
+        "failing": st.lists(st.sampled_from(["t1", "t2", "t3"]), unique=True),
+        "verdict": st.sampled_from(Verdict),
+        "done": st.booleans(),
+    }
+)
+
+
+@given(st.lists(steps, max_size=25), st.integers(0, 4))
+def test_a_signal_follows_only_a_row_of_counted_iterations_without_a_verified_task(
+    run: list[dict[str, object]], window: int
+) -> None:
+    session = Session(dict.fromkeys(THREE, window))
+    since_done = 0
+    for step in run:
+        fired = session.iteration(**step)  # type: ignore[arg-type]
+        counted = step["how"] in COUNTED and step["verdict"] is not Verdict.INFRA
+        since_done = 0 if step["done"] else since_done + counted
+        if fired:
+            assert window > 0
+            assert counted
+            assert since_done >= window
+            assert all(signal.window in (window, PATIENCE * window) for signal in session.last)
+            assert all(len(signal.evidence) == signal.window + 1 for signal in session.last)
+
+
+@given(st.lists(steps, max_size=25), st.integers(0, 75))
+def test_folding_in_two_parts_is_folding_at_once(run: list[dict[str, object]], cut: int) -> None:
+    session = Session()
+    for step in run:
+        session.iteration(**step)  # type: ignore[arg-type]
+    memory = memory_from(session.events[:cut])
+    stored = msgspec.json.decode(msgspec.json.encode(memory), type=Memory)
+    for event in session.events[cut:]:
+        stored = observe(stored, event)
+    assert stored == memory_from(session.events)
+
+
+@given(st.lists(steps, max_size=20))
+def test_iterations_that_do_not_count_change_no_later_signal(run: list[dict[str, object]]) -> None:
+    plain, noisy = Session(), Session()
+    for session in (plain, noisy):
+        session.baseline("a")
+    for step in run:
+        same = {**step, "task": 1, "done": False, "failing": ()}
+        noisy.iteration("a", how=IterationEnd.OPERATOR)
+        assert noisy.iteration(**same) == plain.iteration(**same)  # type: ignore[arg-type]
+
+
+def test_false_claims_are_not_what_is_counted() -> None:
+    session = Session()
+    session.baseline("same")
+    for number in range(1, 4):
+        session.write(FalseClaim(iteration=number, task=1, verdict=Verdict.FAILED))
+    assert memory_from(session.events).iterations == ()
