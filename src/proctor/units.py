@@ -1,8 +1,9 @@
 """Amounts as people write them, and back: durations, sizes, money, counts, per cents.
 
 Everything is kept as an integer in a base unit: milliseconds, bytes, micro-dollars, plain counts.
-Parsing is exact (a part of a byte or a millisecond counts as one) and raises `ValueError` with one sentence; formatting is for the eye, keeps about
-three digits and never rounds up, so that a figure shown below a ceiling is below it.
+Parsing is exact (a part of a byte or a millisecond counts as one) and raises `ValueError` with one
+sentence; formatting is for the eye, keeps about three digits and never rounds up, so that a figure
+shown below a ceiling is below it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,153 @@
+"""Reading `proctor.yaml`: a contract, or every fault at once, each with file, line, key and a way out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from pydantic import ValidationError
+
+from proctor.contract import built
+from proctor.contract.document import Document, Place, Unreadable, Value, parse, read_bytes
+from proctor.contract.model import Contract, State
+from proctor.contract.problems import A_CEILING, A_CHECK, FILE, ContractError, Faults, Problem
+from proctor.contract.queue import peek
+from proctor.words import AtSoft, Dimension, Exhaustion
+
+_SECTIONS = {"state", "progress", "termination", "approvals", "sandbox", "gateway", "notify"}
+
+
+def load(workspace: Path) -> Contract:
+    """The contract of a workspace. Raises `ContractError` with all problems at once."""
+    content, document = _document(workspace)
+    faults = Faults(document)
+    contract = None
+    if not isinstance(document.root, dict | None):
+        faults.add(
+            (), f"a contract is a mapping of keys (goal, worker, budget, progress), not a {_kind(document.root)}"
+        )
+    else:
+        contract = _validate(document, faults)
+        for place, message in (*_across(document), *built.refusals(document), *_outside(document, workspace)):
+            faults.add(place, message)
+        if not _has_check(document, workspace):
+            faults.add(("progress", "checks"), f"no check: what proves that a task is done? {A_CHECK}")
+    if faults.found or contract is None:
+        raise ContractError(faults.problems())
+    contract._hash = hashlib.sha256(content).hexdigest()
+    return contract
+
+
+def load_state_only(workspace: Path) -> State:
+    """What the contract says about state, for verbs that need no more; what is broken there is the default."""
+    try:
+        return _lenient_state(_document(workspace)[1])
+    except ContractError:
+        return State()
+
+
+def _lenient_state(document: Document) -> State:
+    given = document.at(("state",))
+    keys = dict(given) if isinstance(given, dict) else {}
+    while True:
+        try:
+            return State.model_validate(keys)
+        except ValidationError as error:
+            for detail in error.errors():
+                keys.pop(str(detail["loc"][0]), None)
+
+
+def _document(workspace: Path) -> tuple[bytes, Document]:
+    if not workspace.is_dir():
+        raise ContractError((Problem(str(workspace), 0, "", "the workspace is not a folder"),))
+    path = workspace / FILE
+    if not path.exists() and not path.is_symlink():
+        raise ContractError((Problem(str(path), 0, "", "there is no contract; `proctor init` writes one"),))
+    try:
+        content = read_bytes(path)
+        return content, parse(content)
+    except Unreadable as error:
+        raise ContractError((Problem(FILE, error.line, "", str(error)),)) from None
+
+
+def _kind(value: object) -> str:
+    return "list" if isinstance(value, list) else "text"
+
+
+def _validate(document: Document, faults: Faults) -> Contract | None:
+    # A section whose every line is commented out reads as null: it is as good as not written.
+    given = document.root if isinstance(document.root, dict) else {}
+    try:
+        return Contract.model_validate({k: v for k, v in given.items() if v is not None or k not in _SECTIONS})
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            faults.add_invalid(detail)
+        return None
+
+
+def _across(document: Document) -> Iterator[tuple[Place, str]]:
+    """What one key asks of another."""
+    cheaper = document.at(("worker", "cheaper")) is not None
+    if document.at(("worker", "kind")) == "command" and document.at(("worker", "command")) is None:
+        yield ("worker", "command"), "missing: the program, as a list of words such as [python, tools/agent.py]"
+    budget = document.at(("budget",))
+    if isinstance(budget, dict):
+        if not set(budget) - {"levels", "at_soft"}:
+            yield ("budget",), f"no ceiling: what may it cost, and what happens then? {A_CEILING}"
+        for dimension in Dimension:
+            if dimension in budget:
+                yield from _ceiling(dimension, budget[dimension], cheaper)
+        at_soft = budget.get("at_soft")
+        if isinstance(at_soft, list | str) and AtSoft.CHEAPER_MODEL in at_soft and not cheaper:
+            yield ("budget", "at_soft"), f"{AtSoft.CHEAPER_MODEL} needs worker.cheaper: {{model: NAME}}"
+    yield from _files(document)
+
+
+def _ceiling(dimension: Dimension, ceiling: object, cheaper: bool) -> Iterator[tuple[Place, str]]:
+    place: Place = ("budget", dimension.value)
+    if not isinstance(ceiling, dict):
+        yield place, "needs {limit: …, on_exhaustion: …}"
+        return
+    degrade = ceiling.get("on_exhaustion") == Exhaustion.DEGRADE
+    if degrade and dimension not in (Dimension.TOKENS, Dimension.COST):
+        yield (*place, "on_exhaustion"), "degrade is only for tokens and cost; use stop, park or escalate"
+    elif degrade and not cheaper:
+        yield (*place, "on_exhaustion"), "degrade needs worker.cheaper: {model: NAME}"
+    if not degrade and ceiling.get("reserve") is not None:
+        yield (*place, "reserve"), "only `on_exhaustion: degrade` has a reserve"
+
+
+def _files(document: Document) -> Iterator[tuple[Place, str]]:
+    seen = {FILE: "the contract"}
+    for name in ("tasks", "plan", "progress", "rules"):
+        given = document.at(("state", name))
+        path = str(PurePosixPath(given if isinstance(given, str) else State.model_fields[name].default))
+        if path in seen:
+            yield ("state", name), f"{path!r} is also {seen[path]}; each needs a file of its own"
+        seen[path] = f"state.{name}"
+
+
+def _outside(document: Document, workspace: Path) -> Iterator[tuple[Place, str]]:
+    """Paths that leave the workspace through a symbolic link."""
+    root = os.path.realpath(workspace)
+    for name in ("tasks", "plan", "progress", "rules", "protect", "hide"):
+        given = document.at(("state", name))
+        items: list[tuple[Place, Value]] = [(("state", name), given)]
+        if isinstance(given, list):
+            items = [(("state", name, index), item) for index, item in enumerate(given)]
+        for place, item in items:
+            if isinstance(item, str) and os.path.commonpath((root, os.path.realpath(workspace / item))) != root:
+                yield place, f"{item[:80]!r} leaves the workspace through a symbolic link"
+
+
+def _has_check(document: Document, workspace: Path) -> bool:
+    checks = document.at(("progress", "checks"))
+    if isinstance(checks, list):
+        optional = [str(check.get("optional")).lower() for check in checks if isinstance(check, dict)]
+        if len(checks) > sum(word in ("true", "yes", "on", "1") for word in optional):
+            return True
+    elif checks is not None:
+        return True  # of the wrong kind, and said so already
+    return peek(workspace, _lenient_state(document)).checked > 0

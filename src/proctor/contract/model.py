@@ -1,0 +1,338 @@
+"""The contract as a frozen value: every key of `proctor.yaml`, typed, in base units.
+
+Durations are milliseconds (a check's timeout: seconds), sizes bytes, money micro-dollars. Everything
+but the goal, the worker, one ceiling and one check has a default. Keys that this release knows and
+does not run yet stand here too: `built.py` refuses them when they are set.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PrivateAttr, Tag, model_validator
+
+from proctor.contract.values import (
+    Address,
+    Areas,
+    Argv,
+    BriefWay,
+    Channel,
+    Commits,
+    Count,
+    Duration,
+    KeyName,
+    Money,
+    Number,
+    OnFailed,
+    OnTampering,
+    Percent,
+    Record,
+    RelativePath,
+    SandboxKind,
+    Seconds,
+    Size,
+    Spend,
+    Text,
+    ToolPatterns,
+    UnknownPaths,
+    Variables,
+    Words,
+    WorkerKind,
+    listed,
+    never,
+)
+from proctor.words import AtSoft, Dimension, Exhaustion, Response, Rule
+
+
+class Section(BaseModel):
+    """Base of all sections: unknown keys are refused, values do not change."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Cheaper(Section):
+    model: Text
+    """The model that is used under `degrade` and by `at_soft: [cheaper_model]`."""
+
+
+class Worker(Section):
+    kind: WorkerKind
+    command: Argv | None = None
+    """For `kind: command`: the program and its arguments; no shell reads them."""
+    model: Text | None = None
+    """The model's name: handed to the worker as `$PROCTOR_MODEL`, and what prices are looked up by."""
+    cheaper: Cheaper | None = None
+    idle: Duration = 15 * 60_000
+    """No output, no file change and no CPU for so long: the iteration is ended."""
+    brief: BriefWay = BriefWay.STDIN
+
+
+class Check(Section):
+    run: Argv
+    """The program and its arguments; exit code 0 passes, nothing else does."""
+    timeout: Seconds = 300.0
+    """Seconds."""
+    optional: bool = False
+    """Reported, and skipped at a soft ceiling; never decides."""
+    expect: Text | None = None
+    """A text that the output must hold as well."""
+    allow_vacuous: bool = False
+    """A pass counts although the check passed before the work too."""
+    repeat: Count = 1
+    artifact: Any = None
+    schema_: Any = Field(default=None, alias="schema")
+    page: Any = None
+
+
+class Checkpoint(Section):
+    include: Words = ()
+    """Ignored files that are kept all the same."""
+    exclude: Words = ()
+    max_file: Size = 64 << 20
+    max_total: Size = 2 << 30
+    keep: Duration | None = None
+
+
+class Environment(Section):
+    tools: Words = ()
+    """Programs that the work needs: `proctor check` looks for them."""
+    variables: Variables = ()
+    """Names of variables that the worker gets from the operator's environment."""
+    secrets: Variables = ()
+    setup: Argv | None = None
+
+
+class State(Section):
+    """What survives a restart, a context reset, a new sandbox. Paths are relative to the workspace."""
+
+    tasks: RelativePath = "tasks.json"
+    plan: RelativePath = "PLAN.md"
+    progress: RelativePath = "PROGRESS.md"
+    rules: RelativePath = "RULES.md"
+    protect: Areas = ()
+    """Files and folders that the worker can read and not write: what the checks rest on."""
+    hide: Areas = ()
+    """Files and folders that the worker cannot even read."""
+    commits: Commits = Commits.NONE
+    checkpoint: Checkpoint = Checkpoint()
+    environment: Environment = Environment()
+
+    @property
+    def owned(self) -> tuple[str, ...]:
+        """The files that the harness writes: no part of a tree's identity."""
+        return (self.tasks, self.progress, self.rules)
+
+
+class Ceiling(Section):
+    """A limit in its dimension's unit, and what happens at it. There is no default action."""
+
+    limit: Number
+    on_exhaustion: Exhaustion
+    per_task: Number | None = None
+    per_iteration: Number | None = None
+    reserve: Percent = 10
+    """Per cent of the limit, beyond it, that `degrade` may spend on the cheaper model."""
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Ceiling:
+        for name in ("per_task", "per_iteration"):
+            if (share := getattr(self, name)) is not None and share > self.limit:
+                raise ValueError(f"{name} is more than the limit, so no task could ever start")
+        return self
+
+
+class TimeCeiling(Ceiling):
+    limit: Duration
+    per_task: Duration | None = None
+    per_iteration: Duration | None = None
+
+
+class SizeCeiling(Ceiling):
+    limit: Size
+    per_task: Size | None = None
+    per_iteration: Size | None = None
+
+
+class MoneyCeiling(Ceiling):
+    limit: Spend
+    per_task: Spend | None = None
+    per_iteration: Spend | None = None
+
+
+class Levels(Section):
+    alert: Percent = 50
+    soft: Percent = 70
+
+    @model_validator(mode="after")
+    def _rise(self) -> Levels:
+        if not self.alert < self.soft < 100:
+            raise ValueError(f"alert ({self.alert}%) must come before soft ({self.soft}%), and soft before 100%")
+        return self
+
+
+class Budget(Section):
+    """At least one ceiling; a dimension without one is counted and not limited."""
+
+    wall_clock: TimeCeiling | None = None
+    """Active time: waits for people, rate limits and suspends do not count."""
+    elapsed: TimeCeiling | None = None
+    """Calendar time."""
+    tokens: Ceiling | None = None
+    prefix_tokens: Ceiling | None = None
+    generated_tokens: Ceiling | None = None
+    cost: MoneyCeiling | None = None
+    tool_calls: Ceiling | None = None
+    iterations: Ceiling | None = None
+    files_touched: Ceiling | None = None
+    """Union over the session; does not fall on rollback. So are the next two."""
+    lines_changed: Ceiling | None = None
+    bytes_written: SizeCeiling | None = None
+    records: Any = None
+    money: Any = None
+    actions: Any = None
+    levels: Levels = Levels()
+    at_soft: tuple[AtSoft, ...] = (AtSoft.NARROW, AtSoft.SKIP_OPTIONAL_CHECKS)
+
+    @property
+    def ceilings(self) -> dict[Dimension, Ceiling]:
+        """The ceilings there are, in the order of the dimensions."""
+        found = ((dimension, getattr(self, dimension)) for dimension in Dimension)
+        return {dimension: ceiling for dimension, ceiling in found if ceiling is not None}
+
+    @property
+    def alert(self) -> int:
+        """Per cent of a limit at which the operator is told."""
+        return self.levels.alert
+
+    @property
+    def soft(self) -> int:
+        """Per cent of a limit at which `at_soft` begins."""
+        return self.levels.soft
+
+
+class Plateau(Section):
+    """Windows of the rules, in iterations; 0 switches a rule off."""
+
+    no_change: Count = 3
+    shrinking: Count = 3
+    same_failure: Count = 3
+    revisit: Count = 0
+    no_op: Count = 0
+    stalled: Count = 0
+    on_plateau: Annotated[tuple[Response, ...], BeforeValidator(listed), Field(min_length=1)] = (
+        Response.NARROW,
+        Response.BLOCK,
+        Response.ESCALATE,
+        Response.PARK,
+    )
+    """The answers to a firing, in order."""
+
+    @property
+    def windows(self) -> dict[Rule, int]:
+        """The rules that are on, with their windows."""
+        found = ((rule, int(getattr(self, rule))) for rule in Rule)
+        return {rule: window for rule, window in found if window}
+
+
+class Progress(Section):
+    checks: tuple[Check, ...] = ()
+    """For tasks that name none of their own; all of them must pass."""
+    smoke: Check | None = None
+    on_failed: OnFailed = OnFailed.KEEP
+    on_tampering: OnTampering = OnTampering.ESCALATE
+    plateau: Plateau = Plateau()
+
+
+class Termination(Section):
+    final: Check | None = None
+    """Runs on a clean checkout after the last task."""
+
+
+class Approvals(Section):
+    """Patterns of the form `tool(glob)`; deny weighs more than ask, ask more than allow, and the rest is asked."""
+
+    allow: ToolPatterns = ()
+    ask: ToolPatterns = ()
+    deny: ToolPatterns = ()
+    expire: Annotated[Duration | None, BeforeValidator(never)] = None
+    """A request that nobody answers for so long is denied; `never` waits."""
+
+
+class Limits(Section):
+    memory: Size = 4 << 30
+    processes: Number = 512
+    file_size: Size = 2 << 30
+    open_files: Number = 4096
+    scratch: Size = 512 << 20
+
+
+class Sandbox(Section):
+    kind: SandboxKind = SandboxKind.BWRAP
+    hosts: Words = ()
+    unix_sockets: bool = True
+    limits: Limits = Limits()
+
+
+class Upstream(Section):
+    base_url: Address
+    key: KeyName | None = None
+    """`env:NAME`: the variable of the operator's environment that holds the key."""
+
+
+class Price(Section):
+    """Micro-dollars a million tokens."""
+
+    input: Money
+    output: Money
+    cache_read: Money | None = None
+    """As `input` where it is not given; so is `cache_write`."""
+    cache_write: Money | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_for_all(cls, value: Any) -> Any:
+        return {"input": value, "output": value} if isinstance(value, str | int | float) else value
+
+
+class Gateway(Section):
+    upstream: dict[str, Upstream] = {}
+    unknown_paths: UnknownPaths = UnknownPaths.PASS
+    record: Record = Record.META
+    enforce_subscription: bool = False
+    prices: dict[str, Price] = {}
+    """Dollars a million tokens, where the list prices do not know a model or are not yours; 0 is free."""
+
+
+class NotifyCommand(Section):
+    run: Argv
+
+
+def _form(notice: Any) -> str:
+    return "command" if isinstance(notice, dict | NotifyCommand) else "channel"
+
+
+Notice = Annotated[Annotated[Channel, Tag("channel")] | Annotated[NotifyCommand, Tag("command")], Discriminator(_form)]
+
+
+class Contract(Section):
+    """The whole contract, as loaded. Four parts: state, budget, progress, termination."""
+
+    goal: Text
+    worker: Worker
+    state: State = State()
+    budget: Budget
+    progress: Progress = Progress()
+    termination: Termination = Termination()
+    approvals: Approvals = Approvals()
+    sandbox: Sandbox = Sandbox()
+    gateway: Gateway = Gateway()
+    actions: Any = None
+    notify: Annotated[tuple[Notice, ...], BeforeValidator(listed)] = (Channel.BELL,)
+    """What one notice goes to: every level crossing, every request, every stop."""
+
+    _hash: str = PrivateAttr(default="")
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the file that this contract was read from; empty where there was none."""
+        return self._hash

@@ -1,0 +1,164 @@
+"""What is wrong with a contract, said so that it can be mended: file, line, key, and the nearest valid one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from proctor.contract.document import Document, Place
+from proctor.contract.model import Contract
+from proctor.contract.values import WorkerKind
+from proctor.errors import UsageError
+from proctor.text import safe_line
+from proctor.words import Exhaustion
+
+FILE = "proctor.yaml"
+
+A_CEILING = "e.g. iterations: {limit: 40, on_exhaustion: park}"
+A_CHECK = "e.g. checks: [{run: [pytest, -q]}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault. `line` is 0 where the fault is not in a line, `key` empty where it is not of a key."""
+
+    file: str
+    line: int
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return safe_line(f"{where}: {self.key}: {self.message}" if self.key else f"{where}: {self.message}")
+
+
+class ContractError(UsageError):
+    """The contract cannot be used. `str()` is every problem, one a line."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class Faults:
+    """Faults in the order of their lines, one a place; what follows from another fault is left out."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.found: dict[tuple[Place, int], str] = {}
+        for place, line, message in document.problems:
+            self.found.setdefault((place, line), message)
+        self._unread = {place for place, _ in self.found if place and not document.at(place)}
+
+    def add_invalid(self, detail: ErrorDetails) -> None:
+        """A fault that the model found. Its location has steps that only the model knows, which are left out."""
+        place: Place = ()
+        for step in detail["loc"]:
+            if (*place, step) in self._document.lines:
+                place = (*place, step)
+        if detail["type"] == "missing":
+            place = (*place, detail["loc"][-1])
+        self.add(place, _message(detail, place))
+
+    def add(self, place: Place, message: str) -> None:
+        if not any(place[: len(unread)] == unread for unread in self._unread):
+            self.found.setdefault((place, self._document.line(place)), message)
+
+    def problems(self) -> tuple[Problem, ...]:
+        ordered = sorted(self.found.items(), key=lambda item: item[0][1])
+        return tuple(Problem(FILE, line, _spoken(place), message) for (place, line), message in ordered)
+
+
+def _spoken(place: Place) -> str:
+    """`progress.checks[0].run`; a key that does not print is shown escaped."""
+    text = ""
+    for step in place:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            name = step[:60] if step.isprintable() and step else repr(step[:60])  # or it would look like another key
+            text += f".{name}" if text else name
+    return text
+
+
+_MISSING = {
+    "goal": "missing: what shall be true at the end?",
+    "worker": "missing: who does the work? e.g. worker: {kind: command, command: [python, tools/agent.py]}",
+    "budget": f"missing: what may it cost, and what happens then? {A_CEILING}",
+    "kind": f"missing: one of {', '.join(WorkerKind)}",
+    "limit": "missing: how much?",
+    "on_exhaustion": f"missing: what happens at this ceiling? {', '.join(Exhaustion)}",
+    "run": "missing: the command, as a list of words such as [pytest, -q]",
+}
+_WANTED = {
+    "model_type": "should hold keys of its own",
+    "dict_type": "should hold keys of its own",
+    "tuple_type": "should be a list such as [one, two]",
+    "too_short": "should not be empty",
+    "string_too_short": "should not be empty",
+    "string_type": "should be a text",
+    "bool_parsing": "should be true or false",
+    "bool_type": "should be true or false",
+}
+
+
+def _message(detail: ErrorDetails, place: Place) -> str:
+    kind = detail["type"]
+    if kind == "missing" or detail["input"] is None:
+        return _MISSING.get(str(place[-1]), "missing" if kind == "missing" else "has no value")
+    if kind == "extra_forbidden":
+        return _unknown_key(place)
+    if kind == "value_error":
+        return str(detail["ctx"]["error"])
+    if kind == "enum":
+        options = [word.strip(" '") for word in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
+        near = get_close_matches(str(detail["input"]), options, 1)
+        hint = f", nearest: {near[0]}" if near else ""
+        return f"{str(detail['input'])[:60]!r} is not one of {', '.join(options)}{hint}"
+    return _WANTED.get(kind) or detail["msg"].lower()
+
+
+def _unknown_key(place: Place) -> str:
+    *around, key = place
+    models: list[type[BaseModel]] = [Contract]
+    for step in around:
+        models = _inside(models, step)
+    valid = [name for model in models for name in _keys(model)]
+    home = _home(Contract, str(key))
+    near = get_close_matches(str(key).replace("-", "_").lower(), valid, 1, 0.8 if home else 0.6)
+    if near:
+        return f"unknown key, nearest: {near[0]}"
+    if home:
+        return f"unknown key here; it belongs in {home}"
+    return f"unknown key; the keys here are {', '.join(valid)}"
+
+
+def _keys(model: type[BaseModel]) -> dict[str, Any]:
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _models(annotation: object) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models(part)]
+
+
+def _inside(models: list[type[BaseModel]], step: str | int) -> list[type[BaseModel]]:
+    """The models one step further in; an index or a free name (of a price, of an upstream) stays where it is."""
+    found = [model for outer in models for model in _models(_keys(outer).get(str(step)))]
+    return found or models
+
+
+def _home(model: type[BaseModel], key: str) -> str | None:
+    """The section in which a misplaced key is at home."""
+    for name, annotation in _keys(model).items():
+        for inner in _models(annotation):
+            if key in _keys(inner):
+                return name
+            if deeper := _home(inner, key):
+                return f"{name}.{deeper}"
+    return None

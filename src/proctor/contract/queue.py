@@ -1,0 +1,50 @@
+"""A look at the task list: enough to say whether there is something to do and something that proves it.
+
+Reading the list for a session is the workspace's business; here a list that cannot be read says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.contract.document import Unreadable, read_bytes
+from proctor.contract.model import State
+
+_LARGEST = 8 * 1024 * 1024
+_ITEM = re.compile(r"^\s*[-*] \[ \] +\S", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """`total` tasks; `checked` of them name a check of their own. `specs` are the files that describe them."""
+
+    total: int = 0
+    checked: int = 0
+    specs: tuple[str, ...] = ()
+    readable: bool = True
+
+
+def peek(workspace: Path, state: State) -> Queue:
+    """The task list, else the open items of the plan. Never raises."""
+    tasks = workspace / state.tasks
+    try:
+        if tasks.exists():
+            return _of_list(read_bytes(tasks, _LARGEST))
+        plan = workspace / state.plan
+        return Queue(total=len(_ITEM.findall(read_bytes(plan, _LARGEST).decode()))) if plan.exists() else Queue()
+    except (Unreadable, OSError, ValueError, RecursionError):
+        return Queue(readable=False)
+
+
+def _of_list(content: bytes) -> Queue:
+    tasks = json.loads(content)
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        return Queue(readable=False)
+    return Queue(
+        total=len(tasks),
+        checked=sum(1 for task in tasks if task.get("check") or task.get("checks")),
+        specs=tuple(task["spec"] for task in tasks if isinstance(task.get("spec"), str)),
+    )

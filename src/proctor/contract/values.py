@@ -1,0 +1,179 @@
+"""The words and the kinds of value that the contract's keys take.
+
+Each kind reads what a person writes (text or a number) into a base unit, and tells an editor's
+schema both forms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
+
+from proctor import units
+
+
+class WorkerKind(StrEnum):
+    CLAUDE = "claude"
+    CODEX = "codex"
+    ACP = "acp"
+    COMMAND = "command"
+
+
+class BriefWay(StrEnum):
+    """How a command gets its brief; as a file or an argument, its stdin is empty."""
+
+    STDIN = "stdin"
+    FILE = "file"
+    ARGUMENT = "argument"
+
+
+class Commits(StrEnum):
+    SESSION_BRANCH = "session-branch"
+    NONE = "none"
+
+
+class OnFailed(StrEnum):
+    """The tree after a failed verdict: stays at first, goes back at once, or always stays."""
+
+    KEEP = "keep"
+    ROLLBACK = "rollback"
+    NEVER = "never"
+
+
+class OnTampering(StrEnum):
+    ESCALATE = "escalate"
+    PARK = "park"
+    STOP = "stop"
+    RECORD = "record"
+
+
+class SandboxKind(StrEnum):
+    BWRAP = "bwrap"
+    WEAK = "weak"
+    NONE = "none"
+
+
+class UnknownPaths(StrEnum):
+    REFUSE = "refuse"
+    PASS = "pass"  # noqa: S105
+
+
+class Record(StrEnum):
+    META = "meta"
+    FULL = "full"
+
+
+class Channel(StrEnum):
+    """Where a notice goes without a command of one's own."""
+
+    BELL = "bell"
+    DESKTOP = "desktop"
+
+
+def _positive(amount: int) -> int:
+    if amount <= 0:
+        raise ValueError("must be more than zero")
+    return amount
+
+
+def _written(parse: Callable[[units.Written], int], example: str) -> tuple[BeforeValidator, WithJsonSchema]:
+    schema = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}], "examples": [example]}
+    return BeforeValidator(parse), WithJsonSchema(schema)
+
+
+def _seconds(written: units.Written) -> float:
+    return units.parse_duration(written) / 1000
+
+
+def listed(value: Any) -> Any:
+    """One word where a list is expected is a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def never(value: Any) -> Any:
+    """`never` as the absence of a limit."""
+    return None if value == "never" else value
+
+
+def _argv(value: Any) -> Any:
+    if isinstance(value, str):
+        raise ValueError("is a list of words, for no shell reads it: [" + ", ".join(value.split()[:8]) + "]")
+    return value
+
+
+def relative_path(text: str) -> str:
+    """A path inside the workspace, in its plain form. Raises `ValueError` for any other."""
+    path = PurePosixPath(text)
+    if not text.strip() or path.is_absolute() or text.startswith("~"):
+        raise ValueError(f"{text[:80]!r} is not a path relative to the workspace")
+    if ".." in path.parts:
+        raise ValueError(f"{text[:80]!r} leaves the workspace")
+    if not text.isprintable():
+        raise ValueError(f"{text[:80]!r} holds a control character")
+    if path.parts[:1] in ((".proctor",), (".git",)):
+        raise ValueError(f"{text[:80]!r} lies in {path.parts[0]}, which no key may name")
+    return str(path)
+
+
+def _area(text: str) -> str:
+    if text == ".":
+        raise ValueError("'.' is the whole workspace; name the parts of it")
+    if "*" in text or "?" in text:
+        raise ValueError(f"{text[:80]!r} is a pattern; name files and folders")
+    return text
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"{name[:80]!r} is not the name of an environment variable (the value is taken from yours)")
+    return name
+
+
+def _tool_pattern(text: str) -> str:
+    if not re.fullmatch(r"[\w*?.-]+\(.+\)", text, re.DOTALL):
+        raise ValueError(f"{text[:80]!r} is not a pattern of the form tool(glob), such as shell(pytest *) or read(*)")
+    return text
+
+
+def _address(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", text):
+        raise ValueError(f"{text[:80]!r} is not an http or https address without a login in it")
+    return text.rstrip("/")
+
+
+def _key_name(text: str) -> str:
+    """Never the key itself: the contract is a file that the worker can read."""
+    if not re.fullmatch(r"env:[A-Za-z_][A-Za-z0-9_]*", text):
+        raise ValueError("names the variable that holds the key, as env:NAME, never the key itself")
+    return text
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Words = Annotated[tuple[Text, ...], BeforeValidator(listed)]
+Argv = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=0)], ...], BeforeValidator(_argv), Field(min_length=1)
+]
+
+Duration = Annotated[int, *_written(units.parse_duration, "15m"), AfterValidator(_positive)]
+"""Milliseconds."""
+Seconds = Annotated[float, *_written(_seconds, "5m"), AfterValidator(_positive)]
+Size = Annotated[int, *_written(units.parse_size, "4G"), AfterValidator(_positive)]
+"""Bytes."""
+Money = Annotated[int, *_written(units.parse_money, "$20")]
+"""Micro-dollars; nothing is allowed and means free."""
+Spend = Annotated[Money, AfterValidator(_positive)]
+Count = Annotated[int, *_written(units.parse_count, "40")]
+Number = Annotated[Count, AfterValidator(_positive)]
+Percent = Annotated[int, *_written(units.parse_percent, "50%"), AfterValidator(_positive)]
+
+RelativePath = Annotated[Text, AfterValidator(relative_path)]
+Areas = Annotated[tuple[Annotated[RelativePath, AfterValidator(_area)], ...], BeforeValidator(listed)]
+Variables = Annotated[tuple[Annotated[Text, AfterValidator(_variable)], ...], BeforeValidator(listed)]
+ToolPatterns = Annotated[tuple[Annotated[Text, AfterValidator(_tool_pattern)], ...], BeforeValidator(listed)]
+Address = Annotated[Text, AfterValidator(_address)]
+KeyName = Annotated[Text, AfterValidator(_key_name)]
