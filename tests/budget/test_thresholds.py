@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.budget.dimensions import Ceiling
-from proctor.budget.thresholds import Binding, Scope, binding, bindings, crossings, highest, level_of
+from proctor.budget.thresholds import Binding, Scope, binding, bindings, crossings, level_of
 from proctor.journal.events import Figure
 from proctor.words import Dimension, Exhaustion, Level, Source
 
@@ -58,11 +58,6 @@ def test_more_spending_never_lowers_a_level(used: int, more: int, limit: int, on
     before, after = (level_of(amount, limit, alert, soft) for amount in (used, used + more))
     assert ORDER.index(after) >= ORDER.index(before)
     assert level_of(limit, limit, alert, soft) is Level.HARD
-
-
-def test_the_highest_level_is_the_most_serious_one() -> None:
-    assert highest([Level.ALERT, Level.HARD, Level.SOFT]) is Level.HARD
-    assert highest([]) is Level.OK
 
 
 @pytest.mark.parametrize("dimension", list(Dimension))

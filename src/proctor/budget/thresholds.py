@@ -73,11 +73,6 @@ def level_of(used: int, limit: int, alert: int = ALERT, soft: int = SOFT) -> Lev
     return Level.OK
 
 
-def highest(levels: Iterable[Level]) -> Level:
-    """The most serious of some levels; `ok` of none."""
-    return max(levels, key=_ASCENDING.index, default=Level.OK)
-
-
 def crossings(
     used: Mapping[Dimension, Figure],
     ceilings: Iterable[Ceiling],
