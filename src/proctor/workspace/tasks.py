@@ -86,7 +86,7 @@ def plan_revision(plan: str) -> str:
 
 
 def entries(name: str, text: str) -> list[dict[str, Any]]:
-    """The task objects of a `tasks.json`, as written, their ids present and unlike each other."""
+    """The task objects of a `tasks.json`, as written; no id stands there twice."""
     tasks = _parse(name, text)
     if isinstance(tasks, dict):
         if "tasks" not in tasks:
@@ -103,7 +103,7 @@ def entries(name: str, text: str) -> list[dict[str, Any]]:
     words = [str(task.get("id")) for task in tasks if "id" in task]
     if twin := next((word for word, count in Counter(words).items() if count > 1), None):
         places = [str(place) for place, task in enumerate(tasks, 1) if str(task.get("id")) == twin]
-        raise UsageError(f"{safe_line(name)}: id: {safe_line(twin)} is used by tasks {' and '.join(places)}")
+        raise UsageError(f"{safe_line(name)}: id: {safe_line(twin)} is used by tasks {' and '.join(places[:2])}")
     return tasks
 
 
