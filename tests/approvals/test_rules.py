@@ -54,30 +54,27 @@ def test_a_shell_line_is_judged_by_each_of_its_commands(line: str, decision: str
 
 
 tokens = [
-    "pytest",
-    "curl",
-    " ",
+    "a",
     " ",
     "'",
     '"',
-    "$'",
-    "\\",
-    "#",
-    "\n",
-    ";",
-    "`",
-    "$(",
+    "$'\\''",
+    '$"',
+    " # '",
+    "\ncurl x #'",
+    ";curl x #'",
+    "&curl ",
+    "|curl ",
+    "`curl`",
+    "$(curl)",
     ")",
-    "&",
-    "|",
+    "\\",
     ">",
-    "x",
-    "{",
-    "}",
+    "#",
 ]
 
 
-@given(st.lists(st.sampled_from(tokens), max_size=12).map("".join))
+@given(st.lists(st.sampled_from(tokens), max_size=6).map("".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
 def test_a_real_shell_runs_nothing_else_for_a_line_that_was_allowed(tmp_path: Path, line: str) -> None:
     for name in ("pytest", "curl"):
