@@ -348,6 +348,14 @@ class PlateauReset(Event, frozen=True, tag="plateau_reset"):
     by: str = ""
 
 
+class Decided(Event, frozen=True, tag="decided"):
+    """What the loop made of an iteration; written last, so that a restart knows whether it still has to decide."""
+
+    iteration: int
+    move: str
+    why: str | None = None
+
+
 # --- the operator -----------------------------------------------------------------------------
 
 
@@ -442,6 +450,7 @@ AnyEvent = (
     | PlateauSignal
     | PlateauFired
     | PlateauReset
+    | Decided
     | RequestOpened
     | RequestClosed
     | OrderTaken

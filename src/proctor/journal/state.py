@@ -21,11 +21,14 @@ from proctor.words import (
     Light,
     Phase,
     RequestOutcome,
+    Response,
     SessionStatus,
     TaskStatus,
     Verdict,
 )
 
+GOOD = frozenset({CheckpointKind.START, CheckpointKind.TASK, CheckpointKind.ASKED})
+"""Kinds of checkpoint that a rollback without a target may go back to."""
 FORMAT = 1
 """Version of the stored snapshot; another one is ignored and the events are folded anew."""
 
@@ -48,6 +51,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failures: int = 0
     iterations: int = 0
     taken_back: bool = False
+    narrow: bool = False
+    spent: dict[Dimension, int] = {}
 
 
 class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,11 +67,12 @@ class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class CheckpointState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A checkpoint as its row holds it."""
+    """A checkpoint as its row holds it. `good` is the last good one as of it: itself, unless it is a safety one."""
 
     id: str
     at: datetime
     taken: ev.CheckpointTaken
+    good: str = ""
 
 
 class SupervisorFact(msgspec.Struct, frozen=True):
@@ -119,15 +125,18 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fired: frozenset[tuple[Dimension, Level]] = frozenset()
     degraded: str | None = None
     reserved: ev.Reserved | None = None
-    shares: tuple[dict[Dimension, int], ...] = ()
+    settled: int = 0
+    decided: int = 0
     requests: tuple[RequestState, ...] = ()
     checkpoints: tuple[CheckpointState, ...] = ()
+    good: str = ""
     rollback: ev.RollbackBegun | None = None
     rollbacks: tuple[ev.RolledBack, ...] = ()
     plateau: PlateauState = PlateauState()
     notes: tuple[str, ...] = ()
     false_claims: int = 0
     tampered: int = 0
+    tampered_in: int = 0
     start_failures: int = 0
 
     def task(self, task_id: ev.TaskId | None) -> TaskState | None:
@@ -252,8 +261,11 @@ def _reserved(_: State, __: ev.Row, e: ev.Reserved) -> Changes:
 @_on(ev.Settled)
 def _settled(state: State, _: ev.Row, e: ev.Settled) -> Changes:
     task = state.task(e.task)
-    verified = task is not None and task.status is TaskStatus.DONE
-    return {"reserved": None, "shares": (*state.shares, e.amounts) if verified else state.shares}
+    spent = dict(task.spent) if task else {}
+    for dimension, amount in e.amounts.items():
+        spent[dimension] = spent.get(dimension, 0) + amount
+    closed = {"reserved": None, "settled": e.iteration, "intent": None, "intent_end": None}
+    return {**closed, "tasks": _tasks(state, e.task, spent=spent)}
 
 
 @_on(ev.IterationStarted)
@@ -316,8 +328,8 @@ def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
 
 
 @_on(ev.Tampered)
-def _tampered(state: State, _: ev.Row, __: ev.Tampered) -> Changes:
-    return {"tampered": state.tampered + 1}
+def _tampered(state: State, _: ev.Row, e: ev.Tampered) -> Changes:
+    return {"tampered": state.tampered + 1, "tampered_in": e.iteration}
 
 
 @_on(ev.TaskDone)
@@ -330,7 +342,7 @@ def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
         "why": "",
         "taken_back": False,
     }
-    return {"tasks": _tasks(state, e.task, **done), "intent": None, "intent_end": None, "plateau": PlateauState()}
+    return {"tasks": _tasks(state, e.task, **done), "plateau": PlateauState()}
 
 
 @_on(ev.TaskMoved)
@@ -340,7 +352,9 @@ def _task_moved(state: State, _: ev.Row, e: ev.TaskMoved) -> Changes:
 
 @_on(ev.CheckpointTaken)
 def _checkpoint_taken(state: State, row: ev.Row, e: ev.CheckpointTaken) -> Changes:
-    return {"checkpoints": (*state.checkpoints, CheckpointState(id=e.id, at=row.at, taken=e))}
+    good = e.id if e.checkpoint in GOOD else state.good
+    taken = CheckpointState(id=e.id, at=row.at, taken=e, good=good)
+    return {"checkpoints": (*state.checkpoints, taken), "good": good}
 
 
 @_on(ev.RollbackBegun)
@@ -354,7 +368,10 @@ def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
         return {"rollback": None}
     changes: Changes = {"rollback": None, "rollbacks": (*state.rollbacks, e)}
     target = state.checkpoint(e.target)
-    if target is None or e.paths or e.way == "failed_verdict":
+    if target is None or e.paths:
+        return changes
+    changes["good"] = target.good
+    if e.way == "failed_verdict":
         return changes
     marks = {mark.id: mark for mark in target.taken.marks}
 
@@ -400,12 +417,19 @@ def _plateau_fired(state: State, _: ev.Row, e: ev.PlateauFired) -> Changes:
         task=e.task,
         responses=state.plateau.responses + 1,
     )
+    if e.response is Response.NARROW:
+        return {"plateau": fired, "tasks": _tasks(state, e.task, narrow=True)}
     return {"plateau": fired}
 
 
 @_on(ev.PlateauReset)
 def _plateau_reset(_: State, __: ev.Row, ___: ev.PlateauReset) -> Changes:
     return {"plateau": PlateauState()}
+
+
+@_on(ev.Decided)
+def _decided(_: State, __: ev.Row, e: ev.Decided) -> Changes:
+    return {"decided": e.iteration}
 
 
 @_on(ev.RequestOpened)
@@ -427,8 +451,3 @@ def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
 def _noted(state: State, _: ev.Row, e: ev.Noted) -> Changes:
     return {"notes": (*state.notes, e.text)}
 
-
-def last_verified(state: State) -> CheckpointState | None:
-    """The newest checkpoint that is not a safety one."""
-    good = (CheckpointKind.START, CheckpointKind.TASK, CheckpointKind.ASKED)
-    return next((c for c in reversed(state.checkpoints) if c.taken.checkpoint in good), None)

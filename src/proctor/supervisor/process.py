@@ -115,9 +115,8 @@ class Lock:
             os.close(fd)
             holder = self.holder()
             who = f"pid {holder.pid}" if holder else "another process"
-            raise UsageError(
-                f"{self.path.parent.parent}: {who} already supervises this workspace; use `proctor attach` or `proctor stop`"
-            ) from None
+            where = self.path.parent.parent
+            raise UsageError(f"{where}: {who} holds this workspace; use `proctor attach` or `proctor stop`") from None
         self._fd = fd
         self.name()
         return self
@@ -136,20 +135,6 @@ class Lock:
             return msgspec.json.decode(self.path.read_bytes(), type=Holder)
         except (OSError, msgspec.MsgspecError):
             return None
-
-    def held(self) -> bool:
-        """Whether somebody (else) holds the lock now."""
-        try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
 
     def release(self) -> None:
         if self._fd is not None:

@@ -1,0 +1,110 @@
+"""The supervisor process: takes the lock, runs the loop with the pulse beside it, and says how it ended."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+from proctor.errors import ProctorError, Unrecoverable
+from proctor.journal import events as ev
+from proctor.supervisor import loop, process, report, startup
+from proctor.supervisor.act import count_output, watch_signs
+from proctor.supervisor.desk import Desk
+from proctor.supervisor.ending import Ending
+from proctor.supervisor.session import Options, Session
+from proctor.words import ExitCode, SessionStatus
+
+BEAT = 0.1
+"""Seconds between looks at the inbox, the clocks and the budgets."""
+SIGNS_EVERY = 20
+"""Beats between looks at the worker's signs of life."""
+
+
+async def pulse(s: Session, desk: Desk) -> None:
+    """What goes on while the steps of the loop work or wait."""
+    beats = 0
+    while True:
+        beats += 1
+        desk.take_orders()
+        await desk.do_chores()
+        desk.expire()
+        await count_output(s)
+        s.check_budget()
+        s.spend()
+        s.show()
+        s.flush_stream()
+        if beats % SIGNS_EVERY == 0:
+            watch_signs(s)
+        await asyncio.sleep(BEAT)
+
+
+async def supervise(workspace: Path, lock: process.Lock, options: Options) -> int:
+    """Run one session to its end; the exit code of `run --headless`."""
+    contract = startup.preflight(workspace)
+    s, desk = await startup.open_session(workspace, lock, contract, options)
+    beating = asyncio.create_task(pulse(s, desk))
+    looping = asyncio.create_task(loop.run(s, desk))
+    try:
+        await asyncio.wait({beating, looping}, return_when=asyncio.FIRST_COMPLETED)
+        if beating.done():
+            looping.cancel()
+            await asyncio.wait({looping})
+            beating.result()
+        ending = looping.result()
+    except Unrecoverable as error:
+        s.log("supervisor", str(error))
+        ending = Ending(SessionStatus.FAILED, f"error:{error.word}")
+    finally:
+        beating.cancel()
+        await asyncio.wait({beating})
+        s.backend.kill_all()
+        s.executor.shutdown()
+    return await end(s, desk, ending)
+
+
+async def end(s: Session, desk: Desk, ending: Ending) -> int:
+    """The last rows: the log's entry, the status, one notice, the exit code."""
+    s.work(False)
+    desk.withdraw("the session has ended")
+    s.spend(force=True)
+    report.ended(s, ending)
+    s.status(ending.status, ending.why)
+    why = f": {ending.why}" if ending.why else ""
+    s.notice(f"{ending.status}{why}", ending.why or ending.status, "high")
+    await s.notices_sent()
+    s.append(ev.SupervisorEnded(exit_code=ending.code))
+    s.journal.snapshot()
+    return ending.code
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Entry point of the detached process; its own words go to the supervisor's log."""
+    parser = argparse.ArgumentParser(prog="proctor-supervisor")
+    parser.add_argument("workspace", type=Path)
+    parser.add_argument("--once", action="store_true")
+    parser.add_argument("--yes", action="store_true")
+    parser.add_argument("--reset-plateau", action="store_true")
+    given = parser.parse_args(arguments)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    options = Options(once=given.once, yes=given.yes, reset_plateau=given.reset_plateau)
+    workspace = given.workspace.resolve()
+    try:
+        contract = startup.preflight(workspace)
+        with process.Lock(startup.state_dir(workspace, contract)) as lock, contextlib.suppress(KeyboardInterrupt):
+            return asyncio.run(supervise(workspace, lock, options))
+        return ExitCode.OPERATOR
+    except ProctorError as error:
+        print(f"proctor: {error}", file=sys.stderr)
+        return error.exit_code
+    except Exception:
+        traceback.print_exc()
+        return ExitCode.FAULT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

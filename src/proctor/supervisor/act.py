@@ -1,0 +1,177 @@
+"""Act: a fresh worker, in a sandbox, told only what the brief says."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+
+from proctor.budget.dimensions import Usage as Tokens
+from proctor.checkpoint.repository import Snapshot
+from proctor.doors.door import Door
+from proctor.doors.gateway import tokens
+from proctor.doors.gateway.server import Gateway
+from proctor.journal import events as ev
+from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
+from proctor.supervisor import policies
+from proctor.supervisor.desk import Desk
+from proctor.supervisor.session import Running, Session
+from proctor.words import IterationEnd
+from proctor.worker.base import Ask, Claim, Note, Tool, Usage, WorkerEvent
+from proctor.worker.command import Command, Worker, start
+
+LINGER = 60.0
+"""Seconds of silence after a claim before a worker that does not exit is ended; it counts as completed."""
+YOUNG = 5.0
+"""A worker that fails within so many seconds without a sign of work has not started."""
+BACK_OFF = (1.0, 3.0)
+"""Seconds to wait after a first and a second failed start."""
+COUNTED_BYTES = 256 * 1024
+"""Output tokenised at once; beyond it, in a flood, bytes are divided by the ratio seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What is known once the worker is gone: the tree it left, and how it ended."""
+
+    iteration: int
+    task: ev.TaskId
+    snapshot: Snapshot
+    ended: ev.IterationEnded
+
+
+Over = tuple[IterationEnd, int | None, str]
+"""How a worker ended, its exit code, and a line of detail."""
+
+
+async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief: str) -> Over:
+    """Run one worker to its end. Nothing of it is alive afterwards."""
+    contract = s.terms.contract
+    folder = iteration_dir(s.state_dir, intent.iteration)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "brief.md").write_text(brief)
+    stream = StreamWriter(stream_path(s.state_dir, intent.iteration))
+    door = Door.create(brief)
+    gateway = Gateway(policies.upstream(contract))
+    count = await asyncio.to_thread(tokens.count_tokens, brief, intent.model)
+    s.account.begin(intent.model)
+    s.account.estimate(prefix=count)
+    try:
+        await gateway.start(door)
+        policy = policies.for_worker(s, door, intent)
+        ended: asyncio.Future[tuple[IterationEnd, str]] = asyncio.get_running_loop().create_future()
+        command = Command(tuple(contract.worker.command or ()), contract.worker.brief)
+        lines = _Listener(s, desk, intent)
+        worker = start(command, brief, backend=s.backend, policy=policy, door=door, on_line=lines.on_line)
+        now = time.monotonic()
+        s.running = Running(worker, stream, intent.iteration, intent.task, intent.model, ended, now, now)
+        gateway.listen(worker.running.listener)
+        s.append(ev.WorkerStarted(iteration=intent.iteration, pid=worker.running.init_pid))
+        s.settle_motion()
+        s.check_budget()
+        return await _until_over(s, worker, ended)
+    finally:
+        if s.running is not None:
+            await s.running.worker.close()
+            await count_output(s, whole=True)
+            s.spend(force=True)
+        s.running = None
+        stream.close()
+        await gateway.stop()
+        door.remove()
+        desk.withdraw("the worker is gone")
+
+
+async def _until_over(s: Session, worker: Worker, ended: asyncio.Future[tuple[IterationEnd, str]]) -> Over:
+    exited = asyncio.ensure_future(worker.exited())
+    try:
+        await asyncio.wait({exited, ended}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        exited.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await exited
+    running = s.running
+    assert running is not None
+    young = time.monotonic() - running.began < YOUNG
+    result = await worker.close()
+    if ended.done():
+        how, detail = ended.result()
+        return how, result.code, detail
+    if not result.ran:
+        return IterationEnd.START_FAILED, result.code, running.last_error or "the program could not be started"
+    if result.code and young and not running.events and not running.touched:
+        return IterationEnd.START_FAILED, result.code, running.last_error or f"exit code {result.code} at once"
+    how = IterationEnd.EXITED if result.signal is None else IterationEnd.DIED
+    return how, result.code, f"signal {result.signal}" if result.signal else ""
+
+
+class _Listener:
+    """Turns a worker's lines into stream lines, spending, claims and requests."""
+
+    def __init__(self, s: Session, desk: Desk, intent: ev.IterationStarted) -> None:
+        self._s = s
+        self._desk = desk
+        self._intent = intent
+
+    def on_line(self, source: str, line: bytes, event: WorkerEvent | None) -> None:
+        running = self._s.running
+        if running is None:
+            return
+        running.last_sign = time.monotonic()
+        running.stream.add(source, line, type(event).__name__.lower() if event else "")
+        if source == "stderr" and line.strip():
+            running.last_error = line[:500].decode("utf-8", "replace")
+        if event is None or isinstance(event, Note):
+            running.claimed_at = None
+            running.said += line + b"\n"
+            return
+        running.events += 1
+        self._on_event(running, event)
+        self._s.check_budget()
+
+    def _on_event(self, running: Running, event: WorkerEvent) -> None:
+        s = self._s
+        match event:
+            case Usage():
+                used = Tokens(event.input, event.output, event.cache_read, event.cache_write)
+                s.account.report(event.model, used)
+            case Tool():
+                s.account.tools()
+                running.tools.append(event.name)
+            case Claim():
+                task = running.task if event.task is None else event.task
+                running.claimed_at = time.monotonic()
+                s.append(ev.ClaimRecorded(iteration=running.iteration, task=task, status=event.status))
+            case Ask():
+                self._desk.ask(event, running.iteration, running.task)
+
+
+async def count_output(s: Session, whole: bool = False) -> None:
+    """Count the tokens of what the worker printed since the last call, off the loop."""
+    async with s.counting:
+        running = s.running
+        if running is None or not running.said:
+            return
+        said, running.said = running.said, bytearray()
+        head = bytes(said[:COUNTED_BYTES])
+        count = await asyncio.to_thread(tokens.count_tokens, head, running.model)
+        s.account.estimate(generated=round(count * len(said) / len(head)))
+    if not whole:
+        s.check_budget()
+
+
+def watch_signs(s: Session) -> None:
+    """End a worker that shows no sign of life, or that finished and does not leave."""
+    running = s.running
+    if running is None or running.worker.running.frozen:
+        return
+    now = time.monotonic()
+    cpu = running.worker.running.cpu_seconds()
+    if cpu > running.cpu + 0.05:
+        running.cpu, running.last_sign = cpu, now
+    if running.claimed_at is not None and now - max(running.claimed_at, running.last_sign) > LINGER:
+        s.end_worker(IterationEnd.LINGERED, f"silent for {LINGER:.0f} s after its claim")
+    idle = s.terms.contract.worker.idle / 1000
+    if now - running.last_sign > idle:
+        s.end_worker(IterationEnd.IDLE, f"no output, no file change, no CPU for {idle:.0f} s")

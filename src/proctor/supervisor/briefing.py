@@ -1,0 +1,42 @@
+"""What the next worker is told, gathered from durable state only."""
+
+from __future__ import annotations
+
+from proctor.doors.gateway import tokens
+from proctor.journal.state import TaskState
+from proctor.supervisor.session import Session
+from proctor.words import AtSoft, TaskStatus
+from proctor.workspace import brief, files
+
+BRIEF_TOKENS = 12_000
+"""The brief's token ceiling: a cold start reads, it does not study."""
+
+
+def model(s: Session) -> str | None:
+    """The model of the next worker: the cheaper one once the session is degraded."""
+    worker = s.terms.contract.worker
+    if s.state.degraded and s.degrading:
+        return s.state.degraded
+    if worker.cheaper is not None and s.at_soft(AtSoft.CHEAPER_MODEL):
+        return worker.cheaper.model
+    return worker.model
+
+
+def build(s: Session, task: TaskState, narrow: bool) -> str:
+    """The brief of one task, as of now."""
+    state = s.state
+    names = s.terms.contract.state
+    done = sum(t.status is TaskStatus.DONE for t in state.tasks)
+    inputs = brief.BriefInputs(
+        goal=s.terms.contract.goal,
+        plan=files.read_optional(s.workspace, names.plan) or "",
+        log=files.read_optional(s.workspace, names.progress, files.LOG_LIMIT) or "",
+        rules=files.read_optional(s.workspace, names.rules) or "",
+        task=task,
+        spec=(files.read_optional(s.workspace, task.spec) or "") if task.spec else "",
+        done=done,
+        total=len(state.tasks),
+        narrow=narrow,
+        notes=state.notes,
+    )
+    return brief.build(inputs, BRIEF_TOKENS, lambda text: tokens.count_tokens(text, model(s)))

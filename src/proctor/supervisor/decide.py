@@ -1,0 +1,91 @@
+"""Decide: what the loop does after an iteration. Pure: facts in, one move out.
+
+The order of the questions is the policy. What was verified is never undone by what comes after it; a budget
+binds before a plateau, because money spent on thinking about a plateau is money too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from proctor.budget.thresholds import Binding, Scope
+from proctor.progress.plateau import Signal
+from proctor.words import Response
+
+START_FAILURES = 3
+"""Starts that may fail in a row before the session fails."""
+
+
+class Move(StrEnum):
+    """The loop's next move. `narrow` and `block` go on with less; the others end or suspend the session."""
+
+    GO_ON = "go_on"
+    NARROW = "narrow"
+    BLOCK = "block"
+    DEGRADE = "degrade"
+    ESCALATE = "escalate"
+    PARK = "park"
+    STOP = "stop"
+    FAIL = "fail"
+    FINISH = "finish"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known after an iteration."""
+
+    open_tasks: int
+    start_failures: int = 0
+    tampered: bool = False
+    on_tampering: Response | None = None
+    binding: Binding | None = None
+    unpriced: bool = False
+    signals: Sequence[Signal] = ()
+    on_plateau: Sequence[Response] = (Response.PARK,)
+    responses: int = 0
+    narrowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A move and its reason, as `why` words it. `signal` is the one that fired."""
+
+    move: Move
+    why: str | None = None
+    signal: Signal | None = None
+    response: Response | None = None
+
+
+def decide(facts: Facts) -> Decision:
+    """The move that the contract asks for."""
+    if facts.open_tasks == 0:
+        return Decision(Move.FINISH)
+    if facts.start_failures >= START_FAILURES:
+        return Decision(Move.FAIL, "error:start")
+    if facts.binding is not None:
+        return _at_ceiling(facts.binding)
+    if facts.unpriced:
+        return Decision(Move.PARK, "unpriced")
+    if facts.tampered and facts.on_tampering is not None:
+        return Decision(Move(facts.on_tampering.value), "tampering")
+    if facts.signals:
+        return _on_plateau(facts)
+    return Decision(Move.GO_ON)
+
+
+def _at_ceiling(binding: Binding) -> Decision:
+    why = f"budget:{binding.dimension}"
+    if binding.action is not None:
+        return Decision(Move(binding.action.value), why)
+    return Decision(Move.BLOCK if binding.scope is Scope.TASK else Move.GO_ON, why)
+
+
+def _on_plateau(facts: Facts) -> Decision:
+    """The contract's next response; the last one repeats. `narrow` helps a task only once."""
+    signal = facts.signals[0]
+    place = min(facts.responses, len(facts.on_plateau) - 1)
+    left = (r for r in facts.on_plateau[place:] if not (r is Response.NARROW and facts.narrowed))
+    response = next(left, Response.PARK)
+    return Decision(Move(response.value), f"plateau:{signal.rule}", signal, response)

@@ -1,0 +1,299 @@
+"""The operator's desk: orders are taken in here, requests are opened and answered here, each exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from proctor.approvals.rules import Rules
+from proctor.checkpoint import history
+from proctor.errors import ProctorError
+from proctor.journal import events as ev
+from proctor.journal.state import RequestState
+from proctor.supervisor import inbox
+from proctor.supervisor.inbox import Order
+from proctor.supervisor.session import Session
+from proctor.text import safe_line
+from proctor.units import format_amount, parse_amount
+from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
+from proctor.worker.base import Ask, argument_of
+
+EXTENSION_SHARE = 4
+"""An extension that names no amount is a quarter of the ceiling."""
+SILENT_DENIALS = 2
+"""How often a rule may deny the same thing before the operator is asked."""
+
+
+class Refused(Exception):
+    """The order cannot be done; the text says why."""
+
+
+class Desk:
+    """Takes orders and holds requests for one session."""
+
+    def __init__(self, session: Session, rules: Rules) -> None:
+        self._s = session
+        self._rules = rules
+        self._accepted: set[str] = set()
+        self._chores: list[Order] = []
+        self._denied: dict[tuple[int, str, str], int] = {}
+        self._verbs: dict[str, Callable[[Order], str | None]] = {
+            "pause": self._pause,
+            "resume": self._resume,
+            "note": self._note,
+            "approve": lambda order: self._answer(order, RequestOutcome.GRANTED),
+            "deny": lambda order: self._answer(order, RequestOutcome.DENIED),
+            "extend": self._extend,
+            "checkpoint": self._chore,
+            "rollback": self._interrupting,
+            "undo": self._interrupting,
+            "park": self._interrupting,
+            "stop": self._interrupting,
+            "fresh": self._interrupting,
+        }
+
+    # --- orders -------------------------------------------------------------------------------
+
+    def take_orders(self) -> None:
+        """Read the inbox; answer at once what can be answered at once."""
+        for path, order in inbox.pending(self._s.state_dir):
+            if order is None:
+                self._s.log("inbox", f"{path.name}: not an order; set aside")
+                path.rename(path.with_name(f".bad-{path.name}"))
+            elif order.id in self._accepted:
+                continue
+            elif self._stale(order):
+                self.close(order, "expired", "meant for another session or an earlier supervisor")
+            else:
+                self._accepted.add(order.id)
+                self._obey(order)
+
+    def _stale(self, order: Order) -> bool:
+        if order.session != self._s.state.session:
+            return True
+        return order.verb not in inbox.MAY_WAIT and order.supervisor != self._s.journal.token
+
+    def _obey(self, order: Order) -> None:
+        verb = self._verbs.get(order.verb)
+        if verb is None:
+            return self.close(order, "refused", f"no such order: {order.verb}")
+        try:
+            detail = verb(order)
+        except Refused as error:
+            return self.close(order, "lost" if isinstance(error, Lost) else "refused", str(error))
+        if detail is not None:
+            self.close(order, "done", detail)
+        return None
+
+    def close(self, order: Order, outcome: str, detail: str = "") -> None:
+        """The answer to an order is a row; only then does its file go."""
+        answer = ev.OrderTaken(order=order.id, verb=order.verb, outcome=outcome, detail=detail, by=order.by)
+        self._s.append(answer)
+        for path, left in inbox.pending(self._s.state_dir):
+            if left is not None and left.id == order.id:
+                path.unlink(missing_ok=True)
+
+    async def do_chores(self) -> None:
+        """Orders that need a moment of stillness and no end: checkpoints."""
+        while self._chores:
+            order = self._chores.pop(0)
+            await self._still(self._checkpoint(order))
+
+    async def _still(self, work: Awaitable[None]) -> None:
+        """Do something while the worker is frozen."""
+        running = self._s.running
+        if running is not None and not running.worker.running.frozen:
+            running.worker.running.freeze()
+        try:
+            await work
+        finally:
+            self._s.settle_motion()
+
+    async def _checkpoint(self, order: Order) -> None:
+        try:
+            taken = await self._s.timeline.checkpoint(CheckpointKind.ASKED, safe_line(str(order.args.get("note", ""))))
+        except ProctorError as error:
+            return self.close(order, "refused", str(error))
+        return self.close(order, "done", f"checkpoint {taken.id}: {taken.files} files")
+
+    def _chore(self, order: Order) -> None:
+        self._chores.append(order)
+
+    def _pause(self, _: Order) -> str:
+        if self._s.paused:
+            return "already paused"
+        self._s.paused = True
+        self._s.settle_motion()
+        return "paused; the worker is frozen" if self._s.running else "paused; no worker is started"
+
+    def _resume(self, order: Order) -> str:
+        if order.args.get("reset_plateau"):
+            self._s.append(ev.PlateauReset(by=order.by))
+        if not self._s.paused:
+            return "not paused"
+        self._s.paused = False
+        self._s.settle_motion()
+        self._s.changed.set()
+        return "resumed"
+
+    def _note(self, order: Order) -> str:
+        text = str(order.args.get("text", "")).strip()
+        if not text:
+            raise Refused("an empty note")
+        self._s.append(ev.Noted(text=text[:8000]))
+        return "in the next brief"
+
+    def _interrupting(self, order: Order) -> None:
+        state = self._s.state
+        if order.verb == "rollback":
+            target = str(order.args.get("to") or state.good)
+            if state.checkpoint(target) is None:
+                raise Refused(f"no checkpoint {target!r}")
+        if order.verb == "undo":
+            stack = history.stack_from(state.rollbacks)
+            redo = bool(order.args.get("redo"))
+            if (stack.redo_target if redo else stack.undo_target) is None:
+                raise Refused("nothing to redo" if redo else "nothing to undo: no rollback was made")
+        self._s.interrupt(order)
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def ask(self, ask: Ask, iteration: int, task: ev.TaskId) -> None:
+        """A worker asks: a rule answers, or the operator is asked and everything stands still."""
+        argument = argument_of(ask.input)
+        what = safe_line(f"{ask.tool} {argument}".strip(), 300)
+        opened = self.opened(
+            RequestKind.TOOL,
+            what,
+            safe_line(ask.why, 300),
+            tool=ask.tool,
+            input=ask.input,
+            task=task,
+            iteration=iteration,
+            worker_id=ask.id,
+        )
+        ruling = self._rules.decide(ask.tool, argument)
+        if ruling == "deny":
+            key = (iteration, ask.tool, argument)
+            self._denied[key] = self._denied.get(key, 0) + 1
+            if self._denied[key] > SILENT_DENIALS:
+                ruling = "ask"
+        if ruling == "ask" and self._s.options.yes:
+            ruling, by = "allow", "flag --yes"
+        else:
+            by = "rule"
+        self._s.append(opened)
+        if ruling == "ask":
+            self._s.settle_motion()
+            self._s.notice(f"asks: {what}", f"request:{opened.id}", "high")
+            return
+        outcome = RequestOutcome.GRANTED if ruling == "allow" else RequestOutcome.DENIED
+        reason = "" if ruling == "allow" else "the contract's rules deny this"
+        self._close_request(opened, outcome, by, reason)
+
+    def opened(self, kind: RequestKind, what: str, why: str = "", **fields: Any) -> ev.RequestOpened:
+        """A request with the next free id, not yet written."""
+        return ev.RequestOpened(id=self._s.state.next_request, request=kind, what=what, why=why, **fields)
+
+    async def wait_for(self, opened: ev.RequestOpened) -> RequestState:
+        """Open a request that is not a worker's, and wait for its answer."""
+        same = (r for r in self._s.state.open_requests if r.opened.what == opened.what)
+        waiting = next(same, None)
+        if waiting is None:
+            self._s.append(opened)
+            self._s.notice(f"asks: {opened.what}", f"request:{opened.id}", "high")
+        number = waiting.id if waiting else opened.id
+
+        def answered() -> bool:
+            request = self._s.state.request(number)
+            return request is None or request.outcome is not None
+
+        await self._s.until(answered)
+        request = self._s.state.request(number)
+        assert request is not None
+        return request
+
+    def expire(self) -> None:
+        """Deny what waited longer than the contract lets it."""
+        limit = self._s.terms.contract.approvals.expire
+        if limit is None:
+            return
+        now = datetime.now(UTC)
+        for request in self._s.state.open_requests:
+            if request.opened.request is RequestKind.TOOL and (now - request.at).total_seconds() * 1000 > limit:
+                self._close_request(request.opened, RequestOutcome.EXPIRED, "contract", "nobody answered in time")
+
+    def withdraw(self, why: str) -> None:
+        """Tool requests of a worker that is gone."""
+        for request in self._s.state.open_requests:
+            if request.opened.request is RequestKind.TOOL:
+                self._close_request(request.opened, RequestOutcome.WITHDRAWN, "proctor", why)
+
+    def _close_request(self, opened: ev.RequestOpened, outcome: RequestOutcome, by: str, reason: str = "") -> None:
+        self._s.append(ev.RequestClosed(id=opened.id, outcome=outcome, by=by, reason=reason))
+        running = self._s.running
+        if running and opened.request is RequestKind.TOOL and running.iteration == opened.iteration:
+            running.worker.answer(opened.worker_id, outcome is RequestOutcome.GRANTED, reason, opened.input)
+        self._s.settle_motion()
+
+    def _answer(self, order: Order, outcome: RequestOutcome) -> str:
+        request = self._find(order)
+        reason = safe_line(str(order.args.get("reason") or ""), 2000)
+        if request.opened.request is RequestKind.EXTENSION and outcome is RequestOutcome.GRANTED:
+            assert request.opened.dimension is not None
+            return self._raise(order, request.opened.dimension, order.args.get("by"))
+        opened = request.opened
+        changed = order.args.get("input")
+        if isinstance(changed, dict):
+            opened = ev.RequestOpened(
+                id=opened.id,
+                request=opened.request,
+                what=opened.what,
+                input=changed,
+                iteration=opened.iteration,
+                worker_id=opened.worker_id,
+            )
+        self._close_request(opened, outcome, order.by, reason)
+        return f"request {opened.id} {outcome}"
+
+    def _find(self, order: Order) -> RequestState:
+        try:
+            request = self._s.state.request(int(order.args["id"]))
+        except (KeyError, TypeError, ValueError):
+            raise Refused("which request? name its id") from None
+        if request is None:
+            raise Refused(f"no request {order.args['id']}")
+        if request.outcome is not None:
+            raise Lost(f"request {request.id} was already {request.outcome} by {request.by or 'somebody'}")
+        return request
+
+    def _extend(self, order: Order) -> str:
+        try:
+            dimension = Dimension(str(order.args.get("dimension")))
+        except ValueError:
+            raise Refused(f"no such dimension: {order.args.get('dimension')}") from None
+        return self._raise(order, dimension, order.args.get("by"))
+
+    def _raise(self, order: Order, dimension: Dimension, amount: object) -> str:
+        limit = self._s.state.limit(dimension)
+        if limit is None:
+            raise Refused(f"{dimension} has no ceiling in the contract")
+        try:
+            by = parse_amount(dimension, amount) if isinstance(amount, str | int) else max(1, limit // EXTENSION_SHARE)
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        if by <= 0:
+            raise Refused("an extension is more than nothing")
+        rows: list[ev.Event] = [ev.CeilingRaised(dimension=dimension, by=by, limit=limit + by, order=order.id)]
+        rows += [
+            ev.RequestClosed(id=r.id, outcome=RequestOutcome.GRANTED, by=order.by)
+            for r in self._s.state.open_requests
+            if r.opened.request is RequestKind.EXTENSION and r.opened.dimension is dimension
+        ]
+        self._s.append(*rows)
+        return f"{dimension}: the ceiling is now {format_amount(dimension, limit + by)}"
+
+
+class Lost(Refused):
+    """Another answer came first."""

@@ -1,0 +1,139 @@
+"""Judging: when checks run, on which tree, and what their verdicts change."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from proctor.checkpoint.repository import Snapshot
+from proctor.errors import Unrecoverable
+from proctor.journal import events as ev
+from proctor.journal.state import TaskState
+from proctor.oracle.check import Judgement
+from proctor.oracle.check import judge as run_checks
+from proctor.progress import fingerprint
+from proctor.supervisor import policies
+from proctor.supervisor.act import Acted
+from proctor.supervisor.session import Interrupted, Session
+from proctor.words import AtSoft, Phase, TaskStatus, Verdict
+
+GO_BACK_AFTER = 2
+"""Failed verdicts after which `on_failed: keep` takes the tree back."""
+FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"})
+
+
+async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], name: str) -> Judgement:
+    """Run checks on a commit, in a sandbox of their own, off the loop. A stop or rollback ends them."""
+    folder = s.state_dir / "checks" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    skip_optional = s.at_soft(AtSoft.SKIP_OPTIONAL_CHECKS)
+    loop = asyncio.get_running_loop()
+    work = loop.run_in_executor(s.executor, lambda: _judge(s, commit, checks, folder, skip_optional))
+    wished = asyncio.ensure_future(s.wish.wait())
+    try:
+        while not work.done():
+            await asyncio.wait({work, wished}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                if any(order.verb in ("stop", "rollback", "undo") for order in s.wishes):
+                    s.backend.kill_all()
+                    await asyncio.wait({work})
+                    raise Interrupted
+                await asyncio.wait({work}, timeout=0.5)
+        return work.result()
+    finally:
+        wished.cancel()
+
+
+def _judge(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder: Path, skip_optional: bool) -> Judgement:
+    return run_checks(
+        commit,
+        s.frozen,
+        checks,
+        store=s.store,
+        backend=s.backend,
+        policy=policies.for_check(s),
+        folder=folder,
+        skip_optional=skip_optional,
+    )
+
+
+def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
+    """The row of a verdict."""
+    digest = fingerprint.failure(judgement.check, judgement.verdict, judgement.failing, judgement.failure)
+    return ev.Judged(
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        failing=judgement.failing[:200],
+        digest=digest,
+        tree=tree,
+        check=judgement.check,
+        seconds=round(judgement.seconds, 3),
+        log=str(judgement.log),
+        **where,  # type: ignore[arg-type]
+    )
+
+
+async def baseline(s: Session, task: TaskState) -> bool:
+    """See the task's check fail before the work. False when it does not, and the task needs a person."""
+    if not task.checks:
+        s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why="no check"))
+        return False
+    snapshot = await s.timeline.snapshot("baseline")
+    judgement = await run(s, snapshot.commit, task.checks, f"baseline-{task.id}")
+    row = judged(judgement, snapshot.tree, iteration=s.state.iteration, task=task.id, phase=Phase.BASELINE)
+    vacuous = judgement.verdict is Verdict.PASSED
+    if vacuous and not all(check.allow_vacuous for check in task.checks if not check.optional):
+        why = "the check passes before any work"
+        said = replace(row, verdict=Verdict.VACUOUS, reason=why)
+        s.append(said, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
+        return False
+    if judgement.verdict is Verdict.INFRA:
+        s.append(row)
+        raise Unrecoverable(f"task {task.id}: its check cannot be run: {judgement.reason}", "oracle")
+    if judgement.verdict in (Verdict.TIMEOUT, Verdict.UNSTABLE):
+        why = f"the check gives no clear verdict before the work: {judgement.reason}"
+        s.append(row, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
+        return False
+    s.append(
+        row if not vacuous else ev.Judged(**{**_fields(row), "verdict": Verdict.FAILED, "reason": "allow_vacuous"})
+    )
+    return True
+
+
+def record(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> None:
+    """Write the verdict, what was tampered with, and a claim that the verdict contradicts."""
+    where = {"iteration": acted.iteration, "task": acted.task, "phase": Phase.WORK}
+    rows: list[ev.Event] = [judged(judgement, acted.snapshot.tree, **where)]
+    if judgement.tampered:
+        paths = tuple(judgement.tampered[:200])
+        rows.append(ev.Tampered(iteration=acted.iteration, task=acted.task, paths=paths))
+    claimed_done = (task.claim or "").lower() in FALSE_WORDS
+    if claimed_done and judgement.verdict is not Verdict.PASSED:
+        rows.append(ev.FalseClaim(iteration=acted.iteration, task=acted.task, verdict=judgement.verdict))
+    s.append(*rows)
+
+
+async def go_back(s: Session, task: TaskState, judgement: Judgement) -> None:
+    """After a failed verdict the tree stays or goes back, as the contract says; nothing is lost either way."""
+    rule = s.terms.contract.progress.on_failed
+    if rule == "never" or judgement.verdict is Verdict.INFRA or not s.state.good:
+        return
+    again = task.failures % GO_BACK_AFTER == 0
+    if rule == "rollback" or judgement.tampered or again:
+        good = s.state.checkpoint(s.state.good)
+        assert good is not None
+        if good.taken.tree != (await s.timeline.snapshot("present")).tree:
+            await s.timeline.rollback(way="failed_verdict")
+
+
+async def final(s: Session) -> str | None:
+    """The check after the last task, on a clean checkout; None if it passes, else one line."""
+    checks = s.terms.final_checks()
+    if not checks:
+        return None
+    snapshot: Snapshot = await s.timeline.snapshot("final")
+    judgement = await run(s, snapshot.commit, checks, "final")
+    s.append(judged(judgement, snapshot.tree, iteration=s.state.iteration, task=None, phase=Phase.FINAL))
+    return None if judgement.verdict is Verdict.PASSED else judgement.reason or str(judgement.verdict)

@@ -1,0 +1,192 @@
+"""The one loop. Load, select, reserve, act, judge, commit, decide: seven steps, each a function below.
+
+Steps take and return values; what happened is in the journal before the next step relies on it. A step that the
+operator interrupts raises `Interrupted`, and the order is carried out between steps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from proctor.budget.reserve import DoesNotFit
+from proctor.budget.reserve import reserve as share
+from proctor.journal import events as ev
+from proctor.journal.state import TaskState
+from proctor.oracle.check import Judgement
+from proctor.supervisor import briefing, judging, obey, outcome, report
+from proctor.supervisor.act import BACK_OFF, Acted, run_worker
+from proctor.supervisor.decide import decide
+from proctor.supervisor.desk import Desk
+from proctor.supervisor.ending import Ending
+from proctor.supervisor.session import Interrupted, Session
+from proctor.words import AtSoft, Dimension, IterationEnd, SessionStatus, Step, TaskStatus, Verdict
+
+
+async def run(s: Session, desk: Desk) -> Ending:
+    """Go round until something ends the session."""
+    while True:
+        try:
+            ending = await one_pass(s, desk)
+        except Interrupted:
+            ending = await obey.carry_out(s, desk)
+        if ending is not None:
+            return ending
+
+
+async def one_pass(s: Session, desk: Desk) -> Ending | None:
+    """One iteration: the seven steps in their order."""
+    acted = await load(s)
+    if s.state.settled > s.state.decided:
+        return await settle(s, desk, s.state.settled)
+    if acted is None:
+        task = await select(s, desk)
+        if isinstance(task, Ending):
+            return task
+        lacking = reserve(s, task)
+        if lacking is not None:
+            return await outcome.exhausted(s, desk, lacking)
+        acted = await act(s, desk, task)
+    judgement = await judge(s, acted)
+    await commit(s, acted, judgement)
+    return await settle(s, desk, acted.iteration)
+
+
+async def load(s: Session) -> Acted | None:
+    """Wait until the session may work, and pick up an iteration that an earlier supervisor left pending."""
+    s.enter(Step.LOAD)
+    await s.until(lambda: not s.paused)
+    s.work(True)
+    return await pending(s)
+
+
+async def pending(s: Session) -> Acted | None:
+    """The iteration whose outcome is unknown: its tree is judged, its worker is not run again."""
+    intent = s.state.intent
+    if intent is None:
+        return None
+    snapshot = await s.timeline.snapshot(f"i{intent.iteration}")
+    ended = s.state.intent_end
+    if ended is None:
+        ended = ev.IterationEnded(iteration=intent.iteration, task=intent.task, how=IterationEnd.INTERRUPTED)
+        s.append(ended)
+    return Acted(intent.iteration, intent.task, snapshot, ended)
+
+
+async def select(s: Session, desk: Desk) -> TaskState | Ending:
+    """The next open task whose check is known to fail now; the end of the session where there is none."""
+    s.enter(Step.SELECT)
+    while True:
+        s.heed()
+        open_tasks = s.state.open_tasks
+        if s.at_soft(AtSoft.NO_NEW_TASKS) and not s.options.once:
+            begun = tuple(task for task in open_tasks if task.iterations)
+            if open_tasks and not begun:
+                return Ending(SessionStatus.PARKED, f"budget:{outcome.highest_dimension(s)}")
+            open_tasks = begun
+        if not open_tasks:
+            ending = await outcome.finish(s, desk)
+            if ending is not None:
+                return ending
+            continue
+        task = open_tasks[0]
+        if task.baseline is not None and task.baseline.verdict is Verdict.FAILED:
+            return task
+        if await judging.baseline(s, task):
+            found = s.state.task(task.id)
+            assert found is not None
+            return found
+
+
+def reserve(s: Session, task: TaskState) -> DoesNotFit | None:
+    """Set the task's share of every ceiling aside, or say which ceiling forbids to start it."""
+    s.enter(Step.RESERVE, task.id)
+    outcome.degrade(s)
+    bound = s.binding()
+    if bound is not None and bound.action is not None:
+        return DoesNotFit(bound.dimension, 1, 0, bound.action)
+    state = s.state
+    verified = [t.spent for t in state.tasks if t.status is TaskStatus.DONE]
+    amounts = share(s.ceilings, s.account.figures(), len(state.open_tasks), verified, task.spent)
+    if isinstance(amounts, DoesNotFit):
+        return amounts
+    s.append(ev.Reserved(iteration=state.iteration + 1, task=task.id, amounts=amounts))
+    return None
+
+
+async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
+    """Write the intent, run one worker, and take down the tree it left."""
+    number = s.state.iteration + 1
+    narrow = task.narrow or s.at_soft(AtSoft.NARROW)
+    key = f"{s.state.session}/{task.id}/{number}"
+    intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=briefing.model(s), narrow=narrow)
+    brief = briefing.build(s, task, narrow)
+    s.append(intent)
+    s.enter(Step.ACT, task.id)
+    how, code, detail = await run_worker(s, desk, intent, brief)
+    s.heed("rollback", "undo")
+    report.restore(s)
+    snapshot = await s.timeline.snapshot(f"i{number}")
+    changed = await asyncio.to_thread(s.store.diff, briefing.base_of(s), snapshot.commit)
+    s.blast.add(changed)
+    s.account.blast(*s.blast.figures)
+    ended = ev.IterationEnded(
+        iteration=number,
+        task=task.id,
+        how=how,
+        exit_code=code,
+        active_ms=s.account.iteration_used().get(Dimension.WALL_CLOCK, 0),
+        files=len(changed),
+        lines=sum(change.added + change.removed for change in changed),
+        tree=snapshot.tree,
+        detail=detail,
+    )
+    s.append(ended)
+    s.check_budget()
+    return Acted(number, task.id, snapshot, ended)
+
+
+async def judge(s: Session, acted: Acted) -> Judgement | None:
+    """The harness runs the check on what is there; None where no worker ran."""
+    s.enter(Step.JUDGE, acted.task)
+    s.heed("stop", "rollback", "undo")
+    if acted.ended.how is IterationEnd.START_FAILED:
+        return None
+    task = s.state.task(acted.task)
+    if task is None or task.status is TaskStatus.DONE:
+        return None
+    judgement = await judging.run(s, acted.snapshot.commit, task.checks, f"check-{acted.iteration}")
+    judging.record(s, acted, task, judgement)
+    return judgement
+
+
+async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
+    """One transaction: the verified task with its checkpoint, and the reservation settled."""
+    s.enter(Step.COMMIT, acted.task)
+    task = s.state.task(acted.task)
+    passed = judgement is not None and judgement.verdict is Verdict.PASSED
+    if judgement is not None and not passed and task is not None:
+        await judging.go_back(s, acted, task, judgement)
+    used = s.account.end()
+    rows: list[ev.Event] = [ev.Spent(figures=s.account.figures())]
+    if passed:
+        taken = s.timeline.of_task(acted.snapshot, acted.task, acted.iteration)
+        rows = [taken, ev.TaskDone(task=acted.task, iteration=acted.iteration, checkpoint=taken.id), *rows]
+    s.append(*rows, ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used))
+    report.iteration(s, acted, judgement)
+    s.check_budget()
+
+
+async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
+    """Decide, carry it out, and write it down last: a restart in between decides again, from the same facts."""
+    s.enter(Step.DECIDE)
+    facts = outcome.facts_after(s, iteration)
+    decision = decide(facts)
+    s.append(*(outcome.signal_row(signal) for signal in facts.signals))
+    ending = await outcome.apply(s, desk, decision)
+    s.append(ev.Decided(iteration=iteration, move=decision.move, why=decision.why))
+    if ending is None and s.options.once:
+        return Ending(SessionStatus.PARKED, "operator")
+    s.heed()
+    if facts.start_failures:
+        await s.pause(BACK_OFF[min(facts.start_failures, len(BACK_OFF)) - 1])
+    return ending

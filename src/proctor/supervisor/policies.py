@@ -1,0 +1,54 @@
+"""The contract's walls as sandbox policies: one for workers, one for checks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from proctor.contract.load import FILE
+from proctor.contract.model import Contract, Upstream
+from proctor.doors.door import Door
+from proctor.journal import events as ev
+from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
+from proctor.supervisor.session import Session
+
+
+def base(workspace: Path, contract: Contract) -> Policy:
+    """What every worker of this contract may see and do, and `proctor sandbox` too."""
+    state = contract.state
+    limits = contract.sandbox.limits
+    return Policy(
+        workspace=workspace,
+        protect=(*state.protect, FILE, state.tasks, state.plan),
+        hide=state.hide,
+        environment={name: os.environ[name] for name in state.environment.variables if name in os.environ},
+        limits=Limits(limits.memory, limits.processes, limits.file_size, limits.open_files, limits.scratch),
+    )
+
+
+def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
+    """The policy of one iteration's worker."""
+    policy = base(s.workspace, s.terms.contract)
+    told = {
+        "PROCTOR_TASK": str(intent.task),
+        "PROCTOR_BRIEF": f"{DOOR}/brief.md",
+        "PROCTOR_ANSWERS": f"{DOOR}/answers",
+        "ANTHROPIC_BASE_URL": f"http://{GATEWAY}",
+        "OPENAI_BASE_URL": f"http://{GATEWAY}/v1",
+        "ANTHROPIC_API_KEY": "placeholder",
+        "OPENAI_API_KEY": "placeholder",
+    }
+    if intent.model:
+        told["PROCTOR_MODEL"] = intent.model
+    return replace(policy, environment={**policy.environment, **told}, door=door.path, listen=True)
+
+
+def for_check(s: Session) -> Policy:
+    """The walls of a check: no door, no variables of the operator."""
+    return replace(base(s.workspace, s.terms.contract), protect=(), environment={})
+
+
+def upstream(contract: Contract) -> Upstream | None:
+    """Where the gateway passes model calls to: the contract's first upstream."""
+    return next(iter(contract.gateway.upstream.values()), None)

@@ -1,0 +1,84 @@
+"""What the harness writes into the workspace: statuses in the task list, entries in the log."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from proctor.journal import events as ev
+from proctor.oracle.check import Judgement
+from proctor.supervisor.act import Acted
+from proctor.supervisor.ending import Ending
+from proctor.supervisor.session import Session
+from proctor.units import format_amount
+from proctor.words import Dimension, TaskStatus, Verdict
+from proctor.workspace import tasks
+from proctor.workspace.log import Entry
+from proctor.workspace.marking import Mark
+
+
+def read_tasks(s: Session) -> None:
+    """Read the operator's task list; what the journal knows of a task stays."""
+    names = s.terms.contract.state
+    read = tasks.read(s.workspace, names.tasks, names.plan, s.terms.default_checks())
+    known = tuple(ev.TaskFact(id=t.id, task=t.task, spec=t.spec, checks=t.checks) for t in s.state.tasks)
+    if read != known:
+        s.append(ev.TasksLoaded(tasks=read))
+    s.projection.keep()
+
+
+def marks(s: Session) -> list[Mark]:
+    """What the journal says of every task."""
+    commits = {c.id: c.taken.commit for c in s.state.checkpoints}
+    return [
+        Mark(
+            t.id,
+            t.status,
+            t.verified_by,
+            commits.get(t.checkpoint or "") if t.status is TaskStatus.DONE else None,
+            t.why or None,
+        )
+        for t in s.state.tasks
+    ]
+
+
+def restore(s: Session) -> None:
+    """Undo what a worker did to the harness's files, and say so."""
+    for line in s.projection.restore():
+        s.log("workspace", line)
+
+
+def iteration(s: Session, acted: Acted, judgement: Judgement | None) -> None:
+    """Project the task list and add the iteration's entry to the log."""
+    task = s.state.task(acted.task)
+    verdict = str(judgement.verdict) if judgement else "not judged"
+    claim = f"claimed {task.claim}" if task and task.claim else "no claim"
+    found = judgement.reason if judgement else acted.ended.detail
+    open_tasks = s.state.open_tasks
+    following = f"task {open_tasks[0].id}: {open_tasks[0].task}" if open_tasks else "no task is open"
+    size = f"{acted.ended.files} files, {acted.ended.lines} lines changed; {claim}"
+    entry(s, f"task {acted.task} {verdict}", size, found if verdict != Verdict.PASSED else "", following)
+
+
+def went_back(s: Session, back: ev.RolledBack) -> None:
+    """Project the task list anew after a rollback."""
+    entry(s, f"{back.way} to {back.target}", f"{back.changed} files changed", f"before it: {back.safety}", "")
+
+
+def ended(s: Session, ending: Ending) -> None:
+    """The session's last entry."""
+    done = sum(t.status is TaskStatus.DONE for t in s.state.tasks)
+    figures = s.account.figures()
+    used = ", ".join(
+        f"{dimension} {format_amount(dimension, figures[dimension].used)}"
+        for dimension in (Dimension.WALL_CLOCK, Dimension.TOKENS, Dimension.COST)
+        if dimension in figures
+    )
+    why = f", {ending.why}" if ending.why else ""
+    entry(s, f"session {ending.status}{why}", f"{done} of {len(s.state.tasks)} tasks verified; {used}", "", "")
+
+
+def entry(s: Session, headline: str, done: str, found: str, following: str) -> None:
+    """One entry in the log, and the task list as the journal has it."""
+    now = marks(s)
+    s.projection.project(now)
+    s.projection.append(Entry(datetime.now(UTC), headline, done, found, following), now)

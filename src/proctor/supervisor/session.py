@@ -1,0 +1,322 @@
+"""The running session: what the steps of the loop share, and the pulse that watches while they work.
+
+The loop owns the order of things; this owns the moment: clocks, budgets, the running worker, waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from proctor import notify
+from proctor.budget.dimensions import Ceiling
+from proctor.budget.thresholds import Binding, Scope, crossings, level_of
+from proctor.checkpoint.repository import Store
+from proctor.journal import events as ev
+from proctor.journal.state import State
+from proctor.journal.store import Journal
+from proctor.journal.stream import StreamWriter
+from proctor.oracle.freeze import Frozen
+from proctor.progress import plateau
+from proctor.supervisor.account import Account
+from proctor.supervisor.inbox import Order
+from proctor.supervisor.terms import Terms
+from proctor.supervisor.timeline import Timeline
+from proctor.supervisor.tracking import Tracker
+from proctor.units import format_amount
+from proctor.words import (
+    AtSoft,
+    Dimension,
+    Exhaustion,
+    IterationEnd,
+    Level,
+    RequestKind,
+    SessionStatus,
+    Step,
+)
+from proctor.worker.command import Worker
+from proctor.workspace.blast import Blast
+from proctor.workspace.projection import Projection
+
+SPEND_EVERY = 1.0
+"""Seconds between rows of spending; the live row is newer."""
+CLOCK_EVERY = 10.0
+"""Seconds between rows of spending when only the clocks moved."""
+GAUGES_EVERY = 0.25
+CLOCKS = (Dimension.WALL_CLOCK, Dimension.ELAPSED)
+
+
+class Interrupted(Exception):
+    """The operator wants something that ends the running step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How this run differs from the contract: flags of the command line."""
+
+    once: bool = False
+    yes: bool = False
+    reset_plateau: bool = False
+
+
+@dataclass(slots=True)
+class Running:
+    """The iteration whose worker is running."""
+
+    worker: Worker
+    stream: StreamWriter
+    iteration: int
+    task: ev.TaskId
+    model: str | None
+    ended: asyncio.Future[tuple[IterationEnd, str]]
+    began: float
+    last_sign: float
+    cpu: float = 0.0
+    claimed_at: float | None = None
+    said: bytearray = field(default_factory=bytearray)
+    tools: list[str] = field(default_factory=list)
+    events: int = 0
+    last_error: str = ""
+    touched: set[str] = field(default_factory=set)
+    indexed: int = 0
+    indexed_at: float = 0.0
+
+
+@dataclass
+class Session:
+    """Everything a supervisor holds while it lives."""
+
+    workspace: Path
+    state_dir: Path
+    terms: Terms
+    options: Options
+    journal: Journal
+    store: Store
+    timeline: Timeline
+    backend: Tracker
+    frozen: Frozen
+    account: Account
+    executor: ThreadPoolExecutor
+    projection: Projection
+    blast: Blast
+    running: Running | None = None
+    paused: bool = False
+    wishes: list[Order] = field(default_factory=list)
+    wish: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    counting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    working: bool = False
+    _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)
+    _spent_at: float = 0.0
+    _gauges_at: float = 0.0
+    _notices: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    # --- facts --------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        return self.journal.state()
+
+    def append(self, *events: ev.Event) -> State:
+        """Write events and let waiters look again."""
+        state = self.journal.append(*events)
+        self.changed.set()
+        return state
+
+    def status(self, status: SessionStatus, why: str | None = None) -> None:
+        """Change the status word, if it differs."""
+        state = self.state
+        if (state.status, state.why) != (status, why):
+            self.append(ev.StatusChanged(status=status, why=why))
+
+    def enter(self, step: Step, task: ev.TaskId | None = None) -> None:
+        """Say on the live row which step the loop is in."""
+        self.journal.write_live(
+            loop={"step": step, "iteration": self.state.iteration, "task": task, "since": time.time()}
+        )
+
+    def log(self, room: str, text: str) -> None:
+        """A line of the harness: in the journal, and in the running stream."""
+        self.append(ev.Logged(text=text, room=room))
+
+    def notice(self, text: str, why: str, urgency: str = "normal") -> None:
+        """One notice: a row, and the contract's channels."""
+        self.append(ev.Noticed(text=text, why=why, urgency=urgency))
+        task = asyncio.get_running_loop().create_task(self._send(text, urgency))
+        self._notices.add(task)
+        task.add_done_callback(self._notices.discard)
+
+    async def _send(self, text: str, urgency: str) -> None:
+        title = f"proctor: {self.workspace.name}"
+        sent = await notify.send(self.terms.contract.notify, title, text, urgency, self.workspace)
+        for line in sent.failures:
+            self.log("notify", line)
+
+    async def notices_sent(self) -> None:
+        """Wait for the notices under way; their own time-outs bound this."""
+        if self._notices:
+            await asyncio.wait(list(self._notices))
+
+    def memory(self) -> plateau.Memory:
+        """What the plateau rules remember: a fold of the journal, the same after a restart."""
+        kinds = ("judged", "iteration_ended", "task_done", "task_moved", "plateau_reset")
+        return plateau.memory_from(row.event for row in self.journal.rows(kinds=kinds))
+
+    # --- motion -------------------------------------------------------------------------------
+
+    def settle_motion(self) -> None:
+        """Make worker, clock and status word agree with what is open: the one place that freezes and thaws."""
+        waiting = [r for r in self.state.open_requests if r.opened.request is RequestKind.TOOL]
+        still = self.paused or bool(waiting)
+        if self.running is not None:
+            process = self.running.worker.running
+            if still and not process.frozen:
+                process.freeze()
+            elif not still and process.frozen:
+                self.running.last_sign = time.monotonic()
+                process.thaw()
+        self.account.clock(self.working and not still)
+        if waiting:
+            self.status(SessionStatus.ASKING, f"request:{waiting[0].id}")
+        elif self.paused:
+            self.status(SessionStatus.PAUSED, "operator")
+        elif self.working:
+            self.status(SessionStatus.RUNNING)
+
+    def work(self, working: bool) -> None:
+        """The session begins or ceases to work: the active clock follows."""
+        self.working = working
+        self.settle_motion()
+
+    def end_worker(self, how: IterationEnd, detail: str = "") -> None:
+        """Ask for the end of the running iteration; the first reason stands."""
+        if self.running is not None and not self.running.ended.done():
+            self.running.ended.set_result((how, detail))
+
+    def interrupt(self, order: Order) -> None:
+        """An order that needs the running step to end."""
+        self.wishes.append(order)
+        self.wish.set()
+        self.changed.set()
+        self.end_worker(IterationEnd.OPERATOR, order.verb)
+
+    def heed(self, *verbs: str) -> None:
+        """Raise `Interrupted` if such an order waits; any order if no verb is named."""
+        if any(not verbs or order.verb in verbs for order in self.wishes):
+            raise Interrupted
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait, with the pulse beating, until something is true; an order that ends things interrupts."""
+        while not condition():
+            self.heed()
+            self.changed.clear()
+            await self.changed.wait()
+        self.heed()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait for a time; an order that ends things interrupts."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.wish.wait(), seconds)
+        self.heed()
+
+    # --- budgets ------------------------------------------------------------------------------
+
+    @property
+    def ceilings(self) -> list[Ceiling]:
+        return self.terms.ceilings(self.state)
+
+    def at_soft(self, what: AtSoft) -> bool:
+        """Whether a soft ceiling is reached and the contract says that this then happens."""
+        budget = self.terms.contract.budget
+        if what not in budget.at_soft:
+            return False
+        figures = self.account.figures()
+        return any(
+            level_of(figures.get(c.dimension, ev.Figure(0)).used, c.limit, budget.alert, budget.soft)
+            in (Level.SOFT, Level.HARD)
+            for c in self.ceilings
+        )
+
+    def binding(self) -> Binding | None:
+        """The limit that binds now. `degrade` binds once; after that its reserve is what is left."""
+        task = self.state.task(self.running.task) if self.running else None
+        bound = self.account.binding(self.ceilings, task.spent if task else {})
+        degraded = bound is not None and bound.action is Exhaustion.DEGRADE and self.state.degraded
+        return None if degraded else bound
+
+    @property
+    def degrading(self) -> bool:
+        """Whether a ceiling that says `degrade` is reached and its reserve is not."""
+        bound = self.account.binding(self.ceilings, {})
+        return bound is not None and bound.action is Exhaustion.DEGRADE
+
+    def check_budget(self) -> None:
+        """Fire the levels that were crossed, and end the iteration at a limit."""
+        budget = self.terms.contract.budget
+        state = self.state
+        crossed = crossings(self.account.figures(), self.ceilings, state.fired, budget.alert, budget.soft)
+        if crossed:
+            rows = [
+                ev.LevelCrossed(dimension=c.dimension, level=c.level, used=c.used, limit=c.limit, source=c.source)
+                for c in crossed
+            ]
+            self.append(*rows)
+            for c in crossed:
+                amounts = f"{format_amount(c.dimension, c.used)} of {format_amount(c.dimension, c.limit)}"
+                urgent = "high" if c.level is Level.HARD else "normal"
+                self.notice(f"{c.dimension} reached its {c.level} level: {amounts}", f"budget:{c.dimension}", urgent)
+        if self.running is not None and (bound := self.binding()):
+            scope = "" if bound.scope is Scope.SESSION else f" of one {bound.scope}"
+            self.end_worker(IterationEnd.BUDGET, f"{bound.dimension}{scope}")
+
+    def spend(self, force: bool = False) -> None:
+        """Write what was used as a row, at a bounded rate."""
+        figures = self.account.figures()
+        now = time.monotonic()
+        moved = any(figures[d] != self._spent.get(d) for d in figures if d not in CLOCKS)
+        if force or now - self._spent_at > (SPEND_EVERY if moved else CLOCK_EVERY):
+            self._flush_tools()
+            self.append(ev.Spent(figures=figures))
+            self._spent, self._spent_at = figures, now
+
+    def _flush_tools(self) -> None:
+        if self.running and self.running.tools:
+            tools, self.running.tools = self.running.tools, []
+            self.append(ev.ToolCalled(iteration=self.running.iteration, name=tools[-1], count=len(tools)))
+
+    def show(self) -> None:
+        """Overwrite the live rows."""
+        now = time.monotonic()
+        if now - self._gauges_at < GAUGES_EVERY:
+            return
+        self._gauges_at = now
+        self.account.sample()
+        limits = {c.dimension: c.limit for c in self.ceilings}
+        live: dict[str, dict[str, Any]] = {"gauges": self.account.gauges(limits), "worker": {"alive": False}}
+        if self.running is not None:
+            process = self.running.worker.running
+            live["worker"] = {
+                "pid": process.init_pid,
+                "alive": True,
+                "frozen": process.frozen,
+                "lines": self.running.stream.lines,
+                "cpu_s": self.running.cpu,
+            }
+        self.journal.write_live(**live)
+
+    def flush_stream(self) -> None:
+        """Give the running stream's lines to readers, and index it at a bounded rate."""
+        if self.running is None:
+            return
+        stream = self.running.stream
+        stream.flush()
+        now = time.monotonic()
+        if stream.lines != self.running.indexed and now - self.running.indexed_at > SPEND_EVERY:
+            self.running.indexed, self.running.indexed_at = stream.lines, now
+            self.journal.index_stream(self.running.iteration, stream.offset, stream.lines)

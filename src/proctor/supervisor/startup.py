@@ -1,0 +1,177 @@
+"""Opening a session: everything is checked before anything starts, and what an earlier run left is picked up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from proctor.approvals.rules import Rules
+from proctor.checkpoint.repository import Store
+from proctor.contract.load import FILE, load
+from proctor.contract.model import Contract
+from proctor.doors.gateway.prices import Rates
+from proctor.errors import UsageError
+from proctor.journal import events as ev
+from proctor.journal.store import Journal, journal_path
+from proctor.oracle.freeze import Frozen, freeze, load_frozen
+from proctor.sandbox import host
+from proctor.sandbox.choose import choose
+from proctor.supervisor import policies, process, report
+from proctor.supervisor.account import Account
+from proctor.supervisor.desk import Desk
+from proctor.supervisor.session import Options, Session
+from proctor.supervisor.terms import Terms
+from proctor.supervisor.timeline import Timeline
+from proctor.supervisor.tracking import Tracker
+from proctor.words import CheckpointKind, SessionStatus
+from proctor.workspace import files, tasks
+from proctor.workspace.blast import Blast
+from proctor.workspace.projection import Projection
+
+
+def preflight(workspace: Path) -> Contract:
+    """All that can be refused without touching anything: raises one clear line, or a line for each problem."""
+    process.check_workspace(workspace)
+    contract = load(workspace)
+    names = contract.state
+    tasks.read(workspace, names.tasks, names.plan, Terms(contract, "").default_checks())
+    if contract.worker.kind == "command":
+        find_program(workspace, contract)
+    return contract
+
+
+def find_program(workspace: Path, contract: Contract) -> None:
+    """Refuse a worker whose program does not exist."""
+    program = (contract.worker.command or ("",))[0]
+    path = host.environment()["PATH"]
+    found = (workspace / program).exists() if "/" in program else shutil.which(program, path=path)
+    if not found:
+        where = f"{workspace / FILE}: worker.command"
+        raise UsageError(f"{where}: {program!r} was not found; install it or name its path")
+
+
+def state_dir(workspace: Path, contract: Contract) -> Path:
+    """Where this contract's session keeps its state: out of the worker's reach."""
+    return process.state_dir_of(workspace, outside=contract.sandbox.kind == "weak")
+
+
+async def open_session(
+    workspace: Path, lock: process.Lock, contract: Contract, options: Options
+) -> tuple[Session, Desk]:
+    """Take over a workspace whose lock is held: journal, store, oracle, what was pending. Nothing runs yet."""
+    folder = lock.path.parent
+    _own_folder(folder, workspace)
+    backend = Tracker(choose(contract.sandbox.kind))
+    backend.selftest(policies.base(workspace, contract))
+    journal = Journal(journal_path(folder))
+    lock.name(journal.token)
+    plan = files.read_optional(workspace, contract.state.plan) or ""
+    terms = Terms(contract, tasks.plan_revision(plan))
+    _announce(journal, workspace, terms, backend.name)
+    store = Store(workspace, folder / "checkpoints.git", contract.state.owned)
+    timeline = Timeline(journal, store)
+    await timeline.resume()
+    names = contract.state
+    projection = Projection(workspace, folder / "kept", names.tasks, names.plan, names.progress, names.rules)
+    state = journal.state()
+    assert state.born is not None
+    session = Session(
+        workspace=workspace,
+        state_dir=folder,
+        terms=terms,
+        options=options,
+        journal=journal,
+        store=store,
+        timeline=timeline,
+        backend=backend,
+        frozen=Frozen.__new__(Frozen),
+        account=Account(_used(journal), state.born, _rates(contract), time.monotonic),
+        executor=ThreadPoolExecutor(1, "judge"),
+        projection=projection,
+        blast=Blast.restored(journal.live("blast")),
+    )
+    if state.intent is not None:
+        report.restore(session)
+    else:
+        report.read_tasks(session)
+    session.frozen = await asyncio.to_thread(_oracle, session)
+    if not session.state.checkpoints:
+        await timeline.checkpoint(CheckpointKind.START)
+    desk = Desk(session, Rules(contract.approvals.allow, contract.approvals.ask, contract.approvals.deny))
+    desk.take_orders()
+    desk.withdraw("its worker is gone")
+    if options.reset_plateau:
+        session.append(ev.PlateauReset(by="operator"))
+    return session, desk
+
+
+def _own_folder(folder: Path, workspace: Path) -> None:
+    """The state folder: the operator's alone, and ignored by the user's git without a change of his."""
+    os.chmod(folder, 0o700)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+    (folder / "workspace").write_bytes(os.fsencode(workspace))
+
+
+def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str) -> None:
+    contract = terms.contract
+    rows: list[ev.Event] = []
+    if not journal.state().session:
+        rows.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=contract.goal))
+    pid = os.getpid()
+    worker = contract.worker.model or Path((contract.worker.command or ("",))[0]).name
+    rows.append(
+        ev.SupervisorStarted(
+            pid=pid,
+            boot=process.boot_id(),
+            started=process.start_time(pid) or 0,
+            token=journal.token,
+            sandbox=sandbox,
+            worker=worker,
+        )
+    )
+    rows.append(
+        ev.ContractLoaded(
+            contract=contract.hash,
+            plan=terms.plan,
+            ceilings=terms.ceiling_facts(),
+            alert=contract.budget.alert,
+            soft=contract.budget.soft,
+        )
+    )
+    rows.append(ev.StatusChanged(status=SessionStatus.RUNNING))
+    journal.append(*rows)
+
+
+def _used(journal: Journal) -> dict[ev.Dimension, ev.Figure]:
+    """What was used so far: the rows, or the live row where it is ahead of them. Spend never falls."""
+    used = dict(journal.state().used)
+    for name, shown in journal.live("gauges").get("figures", {}).items():
+        dimension = ev.Dimension(name)
+        if shown["used"] > used.get(dimension, ev.Figure(0)).used:
+            used[dimension] = ev.Figure(shown["used"], ev.Source(shown["source"]))
+    return used
+
+
+def _rates(contract: Contract) -> dict[str, Rates]:
+    return {
+        name: Rates(price.input, price.output, price.cache_read, price.cache_write)
+        for name, price in contract.gateway.prices.items()
+    }
+
+
+def _oracle(s: Session) -> Frozen:
+    """The frozen set: recorded before the first iteration, reloaded ever after."""
+    folder = s.state_dir / "oracle"
+    frozen = load_frozen(folder) if s.state.iteration else None
+    if frozen is not None:
+        return frozen
+    checks = [check.run for task in s.state.tasks for check in task.checks]
+    checks += [check.run for check in s.terms.final_checks()]
+    return freeze(s.workspace, folder, s.terms.contract.state.protect, checks, s.store.list_ignored())

@@ -1,0 +1,59 @@
+"""The contract's terms as the loop uses them: plain values, translated once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proctor.budget.dimensions import Ceiling
+from proctor.contract.model import Check, Contract
+from proctor.journal.events import CeilingFact, CheckFact
+from proctor.journal.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What was agreed: the contract, and where it came from."""
+
+    contract: Contract
+    plan: str
+
+    def ceilings(self, state: State) -> list[Ceiling]:
+        """The ceilings in force, extensions included."""
+        return [
+            Ceiling(
+                dimension,
+                terms.limit + state.raised.get(dimension, 0),
+                terms.on_exhaustion,
+                terms.per_task,
+                terms.per_iteration,
+                terms.reserve,
+            )
+            for dimension, terms in self.contract.budget.ceilings.items()
+        ]
+
+    def ceiling_facts(self) -> tuple[CeilingFact, ...]:
+        """The ceilings as the journal records them, without extensions."""
+        return tuple(
+            CeilingFact(dimension=dimension, limit=terms.limit, action=terms.on_exhaustion)
+            for dimension, terms in self.contract.budget.ceilings.items()
+        )
+
+    def default_checks(self) -> tuple[CheckFact, ...]:
+        """Checks for tasks that name none."""
+        return tuple(check_fact(check) for check in self.contract.progress.checks)
+
+    def final_checks(self) -> tuple[CheckFact, ...]:
+        """What runs after the last task."""
+        final = self.contract.termination.final
+        return (check_fact(final),) if final else ()
+
+
+def check_fact(check: Check) -> CheckFact:
+    """A contract's check as the journal records it."""
+    return CheckFact(
+        run=tuple(check.run),
+        timeout=check.timeout,
+        optional=check.optional,
+        expect=check.expect,
+        allow_vacuous=check.allow_vacuous,
+    )

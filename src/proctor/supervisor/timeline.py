@@ -1,0 +1,142 @@
+"""Taking checkpoints and going back to them, with or without a supervisor.
+
+Order is everything here: objects are durable before the row that names them, what is present is a checkpoint
+before anything is taken away, and the intent of a rollback is a row before the first file changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from proctor.checkpoint import history
+from proctor.checkpoint.repository import Snapshot, Store
+from proctor.errors import ProctorError, UsageError
+from proctor.journal import events as ev
+from proctor.journal.port import JournalPort
+from proctor.journal.state import State
+from proctor.words import CheckpointKind, TaskStatus
+
+
+class Timeline:
+    """A session's checkpoints. One operation at a time."""
+
+    def __init__(self, journal: JournalPort, store: Store) -> None:
+        self._journal = journal
+        self._store = store
+        self._busy = asyncio.Lock()
+
+    async def snapshot(self, name: str) -> Snapshot:
+        """Store the present tree under a ref; no row, so no checkpoint yet."""
+        async with self._busy:
+            return await asyncio.to_thread(self._store.snapshot, name, self._parent(), b"")
+
+    async def checkpoint(self, kind: CheckpointKind, note: str = "") -> ev.CheckpointTaken:
+        """Take a checkpoint of everything present."""
+        async with self._busy:
+            taken = await self._take(kind, note)
+            self._journal.append(taken)
+            return taken
+
+    def of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
+        """The checkpoint row of a task that was verified on `snapshot`; the caller appends it with `TaskDone`."""
+        state = self._journal.state()
+        done = ev.TaskMark(id=task, status=TaskStatus.DONE, verified_by=state.seq + 2)
+        marks = tuple(done if mark.id == task else mark for mark in state.marks)
+        return self._row(state, CheckpointKind.TASK, snapshot, marks=marks, task=task, iteration=iteration)
+
+    async def rollback(self, to: str | None = None, paths: Sequence[str] = (), way: str = "rollback") -> ev.RolledBack:
+        """Make the tree what it was at the last good checkpoint, or at `to`; of `paths` only, if any are named.
+
+        Raises `UsageError` when there is no such checkpoint or nothing to take back.
+        """
+        state = self._journal.state()
+        target = to or state.good
+        if state.checkpoint(target) is None:
+            known = ", ".join(c.id for c in state.checkpoints[-8:]) or "none yet"
+            raise UsageError(f"no checkpoint {target!r}; there are: {known}" if target else "no checkpoint yet")
+        return await self._go(target, way, tuple(paths))
+
+    async def undo(self, redo: bool = False) -> ev.RolledBack:
+        """Walk back through rollbacks, or forward again."""
+        stack = history.stack_from(self._journal.state().rollbacks)
+        target = stack.redo_target if redo else stack.undo_target
+        if target is None:
+            raise UsageError("nothing to redo" if redo else "nothing to undo: no rollback was made")
+        return await self._go(target, "redo" if redo else "undo", ())
+
+    async def resume(self) -> ev.RolledBack | None:
+        """Finish a rollback that was interrupted; None if there was none."""
+        begun = self._journal.state().rollback
+        if begun is None:
+            return None
+        async with self._busy:
+            return await self._restore(begun)
+
+    async def _go(self, target: str, way: str, paths: tuple[str, ...]) -> ev.RolledBack:
+        async with self._busy:
+            safety = await self._take(CheckpointKind.SAFETY, f"before {way} to {target}")
+            aim = self._journal.state().checkpoint(target)
+            assert aim is not None
+            if aim.taken.tree == safety.tree and not paths and way == "rollback":
+                raise UsageError(f"the tree is already what it was at {target}; nothing to take back")
+            begun = ev.RollbackBegun(safety=safety.id, target=target, way=way, paths=paths)
+            self._journal.append(safety, begun)
+            return await self._restore(begun)
+
+    async def _restore(self, begun: ev.RollbackBegun) -> ev.RolledBack:
+        state = self._journal.state()
+        safety, target = state.checkpoint(begun.safety), state.checkpoint(begun.target)
+        assert safety is not None
+        assert target is not None
+        where = {"safety": begun.safety, "target": begun.target, "way": begun.way, "paths": begun.paths}
+        try:
+            restored = await asyncio.to_thread(
+                self._store.restore, safety.taken.commit, target.taken.commit, begun.paths
+            )
+        except ProctorError as error:
+            self._journal.append(ev.RolledBack(**where, failed=str(error)))
+            raise
+        back = ev.RolledBack(**where, changed=restored.changed, parked=restored.parked)
+        self._journal.append(back)
+        return back
+
+    async def _take(self, kind: CheckpointKind, note: str) -> ev.CheckpointTaken:
+        state = self._journal.state()
+        name = state.next_checkpoint
+        meta = msgspec.json.encode({"marks": state.marks, "plan": state.plan, "position": state.seq})
+        snapshot = await asyncio.to_thread(self._store.snapshot, name, self._parent(), meta)
+        return self._row(state, kind, snapshot, marks=state.marks, note=note)
+
+    def _row(
+        self,
+        state: State,
+        kind: CheckpointKind,
+        snapshot: Snapshot,
+        *,
+        marks: tuple[ev.TaskMark, ...],
+        note: str = "",
+        task: ev.TaskId | None = None,
+        iteration: int | None = None,
+    ) -> ev.CheckpointTaken:
+        return ev.CheckpointTaken(
+            id=state.next_checkpoint,
+            checkpoint=kind,
+            commit=snapshot.commit,
+            tree=snapshot.tree,
+            iteration=state.iteration if iteration is None else iteration,
+            task=task,
+            marks=marks,
+            used=state.used,
+            plan=state.plan,
+            position=state.seq,
+            files=snapshot.files,
+            skipped=snapshot.skipped,
+            note=note,
+        )
+
+    def _parent(self) -> str | None:
+        checkpoints = self._journal.state().checkpoints
+        return checkpoints[-1].taken.commit if checkpoints else None

@@ -1,0 +1,41 @@
+"""A backend that remembers what it started, so that everything can be ended from one place."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.running import Backend, Running
+
+
+class Tracker:
+    """Wraps a sandbox backend; `kill_all()` ends everything it started that still lives."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._running: list[Running] = []
+        self._lock = threading.Lock()
+        self.name = backend.name
+
+    def selftest(self, policy: Policy) -> None:
+        """See `Backend.selftest`."""
+        self._backend.selftest(policy)
+
+    def launch(self, argv: Sequence[str], policy: Policy, **pipes: Any) -> Running:
+        """See `Backend.launch`."""
+        running = self._backend.launch(argv, policy, **pipes)
+        with self._lock:
+            self._running = [one for one in self._running if one.poll() is None]
+            self._running.append(running)
+        return running
+
+    def kill_all(self) -> None:
+        """End whatever is alive."""
+        with self._lock:
+            for running in self._running:
+                with contextlib.suppress(ProcessLookupError):
+                    running.kill()
+            self._running.clear()

@@ -1,0 +1,170 @@
+"""A worker of kind `command`: any program, its brief, its lines, and the answers it waits for.
+
+The brief is handed over in sealed memory, not as a file of the host: a descriptor of a host file could be
+reopened for writing from inside. Lines are cut at `MAX_LINE`, so that a program that never ends a line
+costs no memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from proctor.doors.door import Door
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.running import Exit, Running
+from proctor.worker.base import WorkerEvent, parse_line
+
+MAX_LINE = 1024 * 1024
+CHUNK = 256 * 1024
+MAX_ARGUMENT = 120_000
+"""Bytes of a brief that fit into one argument of a program on Linux."""
+
+
+class Launcher(Protocol):
+    """What starts a program in a sandbox."""
+
+    def launch(self, argv: Sequence[str], policy: Policy, *, stdin: int, stdout: int, stderr: int) -> Running:
+        """See `Backend.launch`."""
+
+
+OnLine = Callable[[str, bytes, WorkerEvent | None], None]
+"""Called on the loop for each line: source (`stdout`, `stderr`), the line, the event it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to start and how it gets its brief: `stdin`, `file` (only `$PROCTOR_BRIEF`) or `argument`."""
+
+    argv: tuple[str, ...]
+    brief: str = "stdin"
+
+
+class Lines:
+    """Cuts a stream of chunks into lines."""
+
+    def __init__(self, on_line: Callable[[bytes], None]) -> None:
+        self._on_line = on_line
+        self._rest = b""
+        self._skipping = False
+
+    def feed(self, chunk: bytes) -> None:
+        *whole, rest = (self._rest + chunk).split(b"\n")
+        for line in whole:
+            if not self._skipping:
+                self._on_line(line.removesuffix(b"\r"))
+            self._skipping = False
+        if len(rest) > MAX_LINE and not self._skipping:
+            self._on_line(rest)
+            self._skipping = True
+        self._rest = b"" if self._skipping else rest
+
+    def end(self) -> None:
+        if self._rest and not self._skipping:
+            self._on_line(self._rest)
+        self._rest = b""
+
+
+class Worker:
+    """One running worker. Make it with `start`, on the main thread, inside the event loop."""
+
+    def __init__(self, running: Running, door: Door, stdout: int, stderr: int, on_line: OnLine) -> None:
+        self.running = running
+        self._door = door
+        self._loop = asyncio.get_running_loop()
+        self._open: set[int] = set()
+        self._drained = asyncio.Event()
+        self._exited = asyncio.Event()
+        self._read(stdout, Lines(lambda line: on_line("stdout", line, parse_line(line))))
+        self._read(stderr, Lines(lambda line: on_line("stderr", line, None)))
+        self._loop.add_reader(running.fileno(), self._on_exit)
+
+    def _read(self, fd: int, lines: Lines) -> None:
+        os.set_blocking(fd, False)
+        self._open.add(fd)
+        self._loop.add_reader(fd, self._on_readable, fd, lines)
+
+    def _on_readable(self, fd: int, lines: Lines) -> None:
+        try:
+            chunk = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if chunk:
+            lines.feed(chunk)
+            return
+        lines.end()
+        self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        if fd in self._open:
+            self._loop.remove_reader(fd)
+            os.close(fd)
+            self._open.discard(fd)
+        if not self._open:
+            self._drained.set()
+
+    def _on_exit(self) -> None:
+        self._loop.remove_reader(self.running.fileno())
+        self._exited.set()
+
+    async def exited(self) -> None:
+        """Return when the first program has ended, by itself or killed."""
+        await self._exited.wait()
+
+    async def close(self) -> Exit:
+        """End everything that is still alive, read what was left in the pipes, and return how it ended."""
+        if not self._exited.is_set():
+            self._loop.remove_reader(self.running.fileno())
+        end = self.running.kill()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._drained.wait(), 2)
+        for fd in list(self._open):
+            self._close(fd)
+        self.running.close()
+        return end
+
+    def answer(self, worker_id: str, allow: bool, reason: str, tool_input: dict[str, Any]) -> None:
+        """Give the worker the operator's answer to its question."""
+        decision = "allow" if allow else "deny"
+        answer = {"id": worker_id, "decision": decision, "reason": reason, "input": tool_input}
+        self._door.answer(msgspec.json.encode(answer) + b"\n")
+
+
+def start(command: Command, brief: str, *, backend: Launcher, policy: Policy, door: Door, on_line: OnLine) -> Worker:
+    """Start the program in its sandbox with its brief. Raises what `Backend.launch` raises."""
+    argv = [*command.argv]
+    if command.brief == "argument":
+        argv.append(brief.encode()[:MAX_ARGUMENT].decode(errors="ignore"))
+    stdin = _sealed(brief.encode()) if command.brief == "stdin" else os.open(os.devnull, os.O_RDONLY)
+    out_read, out_write = os.pipe()
+    err_read, err_write = os.pipe()
+    try:
+        running = backend.launch(argv, policy, stdin=stdin, stdout=out_write, stderr=err_write)
+    except BaseException:
+        os.close(out_read)
+        os.close(err_read)
+        raise
+    finally:
+        for fd in (stdin, out_write, err_write):
+            os.close(fd)
+    return Worker(running, door, out_read, err_read, on_line)
+
+
+def _sealed(data: bytes) -> int:
+    """A read-only copy of `data` in memory: a descriptor at its beginning that nobody can write to."""
+    fd = os.memfd_create("brief", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
+    return fd
