@@ -1,0 +1,1 @@
+"""Read delimited text, and say something useful about its columns."""

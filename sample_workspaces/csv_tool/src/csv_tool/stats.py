@@ -1,0 +1,6 @@
+"""What the columns hold."""
+
+
+def summarise(rows):
+    """One summary for each column; the first row names them."""
+    return []
