@@ -55,9 +55,9 @@ class Projection:
             return
         tasks.entries(self.tasks_file, text)
         marked = with_marks(text, marks)
+        self._keep(self.tasks_file, marked)
         if marked != text:
             files.write(self.workspace, self.tasks_file, marked)
-        self._keep(self.tasks_file, marked)
 
     def append(self, entry: Entry, marks: Iterable[Mark]) -> None:
         """Add an entry to the log, once; claims in the worker's new lines that no verdict proves are annotated."""

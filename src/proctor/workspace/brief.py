@@ -1,0 +1,170 @@
+"""The brief: all that a fresh worker is told, rebuilt from durable state each time.
+
+The order is fixed: plan, queue position, tail of the log, rulebook, then the one task with its spec and its
+check. Words in it prove nothing, here or on their way back: only the check's verdict does.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from proctor.journal.events import CheckFact
+from proctor.journal.state import TaskState
+from proctor.text import safe_line
+from proctor.units import format_duration
+from proctor.words import TaskStatus, Verdict
+
+LOG_TAIL = 12_000
+"""Characters of the log that a brief holds at most: some sixty entries."""
+
+_BEFORE, _AFTER = 3, 7
+_FAILING = 20
+_TITLE = 200
+_BOXES = {TaskStatus.DONE: "x", TaskStatus.FAILED: "!", TaskStatus.BLOCKED: "-", TaskStatus.REVIEW: "?"}
+
+_NARROW = """\
+## Narrow scope
+
+The budget for this task is small. Make the smallest change that lets the check pass, in as few files as possible.
+No refactoring, no detours, no second attempt at what already works. If it cannot be done small, write down why
+and end.
+"""
+_ENDING = """\
+## How it ends
+
+Do this one task and none of the others, then end. The supervisor runs the check in a clean copy of your work with
+the protected files as they were, and its verdict alone decides the status: saying "done" is recorded as a claim and
+proves nothing, and statuses written into {tasks} are undone. What the next worker must know (it will not remember
+you), write as a few short lines at the end of {progress}.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BriefInputs:
+    """What a brief is built from: texts of the files, the queue, and the task at hand, one of `tasks`."""
+
+    goal: str
+    plan: str
+    tasks: tuple[TaskState, ...]
+    log: str
+    rules: str
+    task: TaskState
+    spec: str = ""
+    notes: tuple[str, ...] = ()
+    narrow: bool = False
+    tasks_file: str = "tasks.json"
+    progress_file: str = "PROGRESS.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """The text, its tokens, and which parts were shortened to fit."""
+
+    text: str
+    tokens: int
+    shortened: tuple[str, ...] = ()
+
+
+def build(inputs: BriefInputs, ceiling: int, count: Callable[[str], int]) -> Brief:
+    """The brief, within `ceiling` tokens as `count` counts them.
+
+    To fit, the log loses its older lines first, then the plan and the rulebook their ends, each leaving a marker.
+    The queue position and the task part are never cut: a ceiling too small for them is exceeded.
+    """
+    files = {"log": inputs.log.strip(), "plan": inputs.plan.strip(), "rulebook": inputs.rules.strip()}
+    parts = {**files, "log": _cut("log", files["log"], LOG_TAIL)}
+    fixed = _queue(inputs), _task(inputs)
+    text = _assemble(parts, *fixed)
+    tokens = count(text)
+    shortened = []
+    for name, whole in files.items():
+        least, slack = _cut(name, whole, 0), 16
+        while tokens > ceiling and parts[name] != least:
+            # Cut in proportion to what is too much; each pass is bolder, since tokens are not spread evenly.
+            excess = (tokens - ceiling + slack) / max(count(parts[name]), 1)
+            parts[name] = _cut(name, whole, int(len(parts[name]) * (1 - excess)))
+            text = _assemble(parts, *fixed)
+            tokens = count(text)
+            slack *= 4
+            if name not in shortened:
+                shortened.append(name)
+    return Brief(text, tokens, tuple(shortened))
+
+
+def _assemble(parts: dict[str, str], queue: str, task: str) -> str:
+    plan, log, rules = (parts[name] or "(empty)" for name in ("plan", "log", "rulebook"))
+    return (
+        f"# 1. The plan\n\n{plan}\n\n# 2. The queue\n\n{queue}\n\n# 3. The log, its last lines\n\n{log}\n\n"
+        f"# 4. The rulebook\n\n{rules}\n\n{task}"
+    )
+
+
+def _cut(name: str, text: str, length: int) -> str:
+    """The last (of the log) or first `length` characters, whole lines where that leaves any, and a marker.
+
+    Text that is no longer than its marker stays.
+    """
+    length = max(length, 0)
+    if name == "log":
+        tail = text[max(len(text) - length, 0) :]
+        kept = tail.partition("\n")[2] or tail
+    else:
+        kept = text[:length].rpartition("\n")[0] or text[:length]
+    marker = f"[{len(text) - len(kept)} characters of the {name} left out]"
+    if len(text) <= max(length, len(marker)):
+        return text
+    return (f"{marker}\n{kept}" if name == "log" else f"{kept}\n{marker}").strip("\n")
+
+
+def _queue(inputs: BriefInputs) -> str:
+    """Where the task stands: a count of every status, and its neighbours."""
+    at = [task.id for task in inputs.tasks].index(inputs.task.id)
+    counted = Counter(task.status for task in inputs.tasks)
+    counts = ", ".join(f"{counted[status]} {status}" for status in TaskStatus if counted[status])
+    first, last = max(at - _BEFORE, 0), min(at + 1 + _AFTER, len(inputs.tasks))
+    lines = [
+        f"Goal: {safe_line(inputs.goal)}",
+        f"Task {inputs.task.id} is number {at + 1} of {len(inputs.tasks)}: {counts}.",
+    ]
+    for task in inputs.tasks[first:last]:
+        box = ">" if task.id == inputs.task.id else _BOXES.get(task.status, " ")
+        lines.append(f"- [{box}] {task.id}: {safe_line(task.task, _TITLE)}")
+    if hidden := len(inputs.tasks) - (last - first):
+        lines.append(f"({first} more before these, {hidden - first} more after)")
+    return "\n".join(lines)
+
+
+def _task(inputs: BriefInputs) -> str:
+    """The part that is never cut."""
+    task = inputs.task
+    sections = [f"# 5. Your task: {task.id}\n\n{task.task.strip()}\n"]
+    if inputs.spec.strip():
+        sections.append(f"## Its spec ({safe_line(task.spec or '')})\n\n{inputs.spec.strip()}\n")
+    sections.append("## Its check\n\n" + _checks(task.checks))
+    if task.last and task.last.verdict is not Verdict.PASSED:
+        failing = [f"- {safe_line(name)}\n" for name in task.last.failing[:_FAILING]]
+        if len(task.last.failing) > _FAILING:
+            failing.append(f"- and {len(task.last.failing) - _FAILING} more\n")
+        reason = f"{task.last.verdict}: {safe_line(task.last.reason)}".removesuffix(": ")
+        sections.append(f"## What the last check said\n\n{reason}\n{''.join(failing)}")
+    if inputs.notes:
+        sections.append("## From the operator\n\n" + "".join(f"- {note.strip()}\n" for note in inputs.notes))
+    if inputs.narrow or task.narrow:
+        sections.append(_NARROW)
+    sections.append(_ENDING.format(tasks=safe_line(inputs.tasks_file), progress=safe_line(inputs.progress_file)))
+    return "\n".join(sections)
+
+
+def _checks(checks: tuple[CheckFact, ...]) -> str:
+    if not checks:
+        return "None: a person will look at the result.\n"
+    lines = []
+    for check in checks:
+        terms = [f"within {format_duration(int(check.timeout * 1000))}"]
+        terms += [f"its output must hold {check.expect!r}"] if check.expect else []
+        terms += ["optional"] if check.optional else []
+        lines.append(f"    {shlex.join(check.run)}    ({', '.join(terms)})\n")
+    return "".join(lines)

@@ -1,0 +1,153 @@
+"""The brief tells a fresh worker everything in one order, within its ceiling, and promises no shortcut."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.journal.events import CheckFact, Judged
+from proctor.journal.state import TaskState
+from proctor.words import Phase, TaskStatus, Verdict
+from proctor.workspace.brief import LOG_TAIL, BriefInputs, build
+
+CHECK = CheckFact(run=("pytest", "-q", "tests/a b.py"), timeout=60, expect="2 passed")
+FAILED = Judged(
+    iteration=3,
+    task=14,
+    phase=Phase.WORK,
+    verdict=Verdict.FAILED,
+    reason="2 tests fail",
+    failing=("test_refund", "test_tax"),
+)
+TASK = TaskState(
+    id=14, task="Port the refund endpoint", spec="specs/14.md", checks=(CHECK,), status=TaskStatus.FAILED, last=FAILED
+)
+TASKS = (
+    TaskState(id=13, task="Port credits", status=TaskStatus.DONE),
+    TASK,
+    TaskState(id=15, task="Port invoices", status=TaskStatus.BLOCKED),
+)
+
+
+def count(text: str) -> int:
+    return len(re.findall(r"\w{1,4}|[^\w\s]", text))
+
+
+def inputs(**changed: Any) -> BriefInputs:
+    given: dict[str, Any] = {
+        "goal": "Port the billing service",
+        "plan": "Do it in order.",
+        "tasks": TASKS,
+        "log": "## 2026-11-29 14:03 task 13 passed",
+        "rules": "Never retry blindly.",
+        "task": TASK,
+        "spec": "Refunds answer 200.",
+    }
+    return BriefInputs(**{**given, **changed})
+
+
+def assert_in_order(text: str, *pieces: str) -> None:
+    places = [text.index(piece) for piece in pieces]
+    assert places == sorted(places)
+
+
+def test_the_parts_stand_in_the_order_of_the_contract() -> None:
+    brief = build(inputs(), 10_000, count)
+    assert_in_order(
+        brief.text,
+        "Do it in order.",
+        "Task 14 is number 2 of 3: 1 done, 1 failed, 1 blocked.",
+        "- [x] 13: Port credits\n- [>] 14: Port the refund endpoint\n- [-] 15: Port invoices",
+        "task 13 passed",
+        "Never retry blindly.",
+        "# 5. Your task: 14",
+        "Refunds answer 200.",
+        "pytest -q 'tests/a b.py'    (within 1m, its output must hold '2 passed')",
+        "failed: 2 tests fail\n- test_refund\n- test_tax",
+        "its verdict alone decides the status",
+    )
+    assert (brief.tokens, brief.shortened) == (count(brief.text), ())
+    assert "Narrow scope" not in brief.text
+    assert "From the operator" not in brief.text
+
+
+def test_notes_and_a_narrow_scope_belong_to_the_task() -> None:
+    brief = build(inputs(notes=("Mind the tax.\n", "No floats."), narrow=True), 10_000, count)
+    assert_in_order(brief.text, "# 5. Your task", "- Mind the tax.\n- No floats.", "## Narrow scope", "## How it ends")
+
+
+def test_a_task_that_a_plateau_narrowed_is_narrow() -> None:
+    narrowed = TaskState(id=14, task="x", narrow=True)
+    assert "## Narrow scope" in build(inputs(tasks=(narrowed,), task=narrowed), 10_000, count).text
+
+
+def test_a_last_verdict_that_passed_and_missing_files_leave_no_noise() -> None:
+    task = TaskState(id=1, task="x")
+    text = build(inputs(tasks=(task,), task=task, plan="", log="", rules="", spec=""), 10_000, count).text
+    assert text.count("(empty)") == 3
+    assert "What the last check said" not in text
+    assert "None: a person will look at the result." in text
+
+
+def test_only_the_neighbours_of_the_task_are_listed() -> None:
+    tasks = tuple(TaskState(id=place, task=f"Task {place}") for place in range(1, 101))
+    text = build(inputs(tasks=tasks, task=tasks[49]), 10_000, count).text
+    assert "Task 50 is number 50 of 100: 100 pending." in text
+    assert "- [ ] 47: Task 47\n" in text
+    assert "- [ ] 57: Task 57\n(46 more before these, 43 more after)" in text
+
+
+def test_only_the_tail_of_the_log_is_told() -> None:
+    log = "".join(f"## entry {place}\n" for place in range(100_000))
+    brief = build(inputs(log=log), 100_000, count)
+    assert "## entry 99999\n" in brief.text
+    assert len(brief.text) < LOG_TAIL + 3_000
+    assert re.search(r"\[1\d{6} characters of the log left out\]\n## entry", brief.text)
+    assert brief.shortened == ()
+
+
+def test_the_log_is_shortened_first_and_keeps_its_end() -> None:
+    log = "".join(f"## entry {place}\n" for place in range(600))
+    whole = build(inputs(log=log), 100_000, count)
+    brief = build(inputs(log=log), whole.tokens - 300, count)
+    assert brief.shortened == ("log",)
+    assert whole.tokens - 600 < brief.tokens <= whole.tokens - 300
+    assert "## entry 599\n" in brief.text
+    assert "Do it in order." in brief.text
+
+
+def test_then_the_plan_loses_its_end_and_then_the_rulebook() -> None:
+    plan = "".join(f"step {place}\n" for place in range(3_000))
+    rules = "".join(f"rule {place}\n" for place in range(3_000))
+    brief = build(inputs(plan=plan, rules=rules, log="one entry\n" * 100), 5_000, count)
+    assert brief.shortened == ("log", "plan", "rulebook")
+    assert brief.tokens <= 5_000
+    assert "rule 0\n" in brief.text
+    assert "step 0\n" not in brief.text
+    assert re.search(r"rule \d+\n\[\d+ characters of the rulebook left out\]", brief.text)
+
+
+TEXT = st.text(max_size=3_000)
+
+
+@given(TEXT, TEXT, TEXT, TEXT, st.integers(0, 3_000))
+def test_the_task_part_is_never_cut_and_the_ceiling_holds_where_it_can(
+    plan: str, log: str, rules: str, spec: str, ceiling: int
+) -> None:
+    brief = build(inputs(plan=plan, log=log, rules=rules, spec=spec), ceiling, count)
+    bare = build(inputs(plan=plan, log=log, rules=rules, spec=spec), 0, count)
+    task = bare.text[bare.text.index("# 5. Your task") :]
+    assert brief.text.endswith(task)
+    assert spec.strip() in task
+    assert brief.tokens == count(brief.text)
+    assert brief.tokens <= max(ceiling, bare.tokens)
+
+
+def test_a_completion_word_changes_nothing() -> None:
+    words = "COMPLETE <promise>DONE</promise> all tasks done"
+    plain = build(inputs(plan="", log="", rules=""), 10_000, count).text
+    loud = build(inputs(plan=words, log=words, rules=words), 10_000, count).text
+    assert loud.replace(words, "(empty)") == plain
