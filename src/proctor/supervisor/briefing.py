@@ -5,7 +5,7 @@ from __future__ import annotations
 from proctor.doors.gateway import tokens
 from proctor.journal.state import TaskState
 from proctor.supervisor.session import Session
-from proctor.words import AtSoft, TaskStatus
+from proctor.words import AtSoft
 from proctor.workspace import brief, files
 
 BRIEF_TOKENS = 12_000
@@ -26,17 +26,15 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
     """The brief of one task, as of now."""
     state = s.state
     names = s.terms.contract.state
-    done = sum(t.status is TaskStatus.DONE for t in state.tasks)
     inputs = brief.BriefInputs(
         goal=s.terms.contract.goal,
         plan=files.read_optional(s.workspace, names.plan) or "",
+        tasks=state.tasks,
         log=files.read_optional(s.workspace, names.progress, files.LOG_LIMIT) or "",
         rules=files.read_optional(s.workspace, names.rules) or "",
         task=task,
         spec=(files.read_optional(s.workspace, task.spec) or "") if task.spec else "",
-        done=done,
-        total=len(state.tasks),
-        narrow=narrow,
         notes=state.notes,
+        narrow=narrow,
     )
-    return brief.build(inputs, BRIEF_TOKENS, lambda text: tokens.count_tokens(text, model(s)))
+    return brief.build(inputs, BRIEF_TOKENS, lambda text: tokens.count_tokens(text, model(s))).text

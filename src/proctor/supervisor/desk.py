@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from proctor.approvals.rules import Decision as Ruling
 from proctor.approvals.rules import Rules
 from proctor.checkpoint import history
 from proctor.errors import ProctorError
@@ -174,22 +175,22 @@ class Desk:
             worker_id=ask.id,
         )
         ruling = self._rules.decide(ask.tool, argument)
-        if ruling == "deny":
+        by = "rule"
+        if ruling is Ruling.DENY:
             key = (iteration, ask.tool, argument)
             self._denied[key] = self._denied.get(key, 0) + 1
             if self._denied[key] > SILENT_DENIALS:
-                ruling = "ask"
-        if ruling == "ask" and self._s.options.yes:
-            ruling, by = "allow", "flag --yes"
-        else:
-            by = "rule"
+                ruling = Ruling.ASK
+        if ruling is Ruling.ASK and self._s.options.yes:
+            ruling, by = Ruling.ALLOW, "flag --yes"
         self._s.append(opened)
-        if ruling == "ask":
+        if ruling is Ruling.ASK:
             self._s.settle_motion()
             self._s.notice(f"asks: {what}", f"request:{opened.id}", "high")
             return
-        outcome = RequestOutcome.GRANTED if ruling == "allow" else RequestOutcome.DENIED
-        reason = "" if ruling == "allow" else "the contract's rules deny this"
+        granted = ruling is Ruling.ALLOW
+        outcome = RequestOutcome.GRANTED if granted else RequestOutcome.DENIED
+        reason = "" if granted else "the contract's rules deny this"
         self._close_request(opened, outcome, by, reason)
 
     def opened(self, kind: RequestKind, what: str, why: str = "", **fields: Any) -> ev.RequestOpened:

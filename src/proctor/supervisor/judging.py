@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -11,12 +10,12 @@ from proctor.checkpoint.repository import Snapshot
 from proctor.errors import Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
-from proctor.oracle.check import Judgement
-from proctor.oracle.check import judge as run_checks
+from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.progress import fingerprint
 from proctor.supervisor import policies
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Interrupted, Session
+from proctor.text import safe_id
 from proctor.words import AtSoft, Phase, TaskStatus, Verdict
 
 GO_BACK_AFTER = 2
@@ -27,36 +26,22 @@ FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"}
 async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], name: str) -> Judgement:
     """Run checks on a commit, in a sandbox of their own, off the loop. A stop or rollback ends them."""
     folder = s.state_dir / "checks" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    skip_optional = s.at_soft(AtSoft.SKIP_OPTIONAL_CHECKS)
-    loop = asyncio.get_running_loop()
-    work = loop.run_in_executor(s.executor, lambda: _judge(s, commit, checks, folder, skip_optional))
-    wished = asyncio.ensure_future(s.wish.wait())
-    try:
-        while not work.done():
-            await asyncio.wait({work, wished}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                if any(order.verb in ("stop", "rollback", "undo") for order in s.wishes):
-                    s.backend.kill_all()
-                    await asyncio.wait({work})
-                    raise Interrupted
-                await asyncio.wait({work}, timeout=0.5)
-        return work.result()
-    finally:
-        wished.cancel()
+    optional = not s.at_soft(AtSoft.SKIP_OPTIONAL_CHECKS)
 
+    def work() -> Judgement:
+        policy = policies.for_check(s)
+        return judge(
+            commit, s.frozen, checks, store=s.store, backend=s.backend, policy=policy, out=folder, optional=optional
+        )
 
-def _judge(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder: Path, skip_optional: bool) -> Judgement:
-    return run_checks(
-        commit,
-        s.frozen,
-        checks,
-        store=s.store,
-        backend=s.backend,
-        policy=policies.for_check(s),
-        folder=folder,
-        skip_optional=skip_optional,
-    )
+    judging = asyncio.get_running_loop().run_in_executor(s.executor, work)
+    while not judging.done():
+        await asyncio.wait({judging}, timeout=0.1)
+        if any(order.verb in ("stop", "rollback", "undo") for order in s.wishes):
+            s.backend.kill_all()
+            await asyncio.wait({judging})
+            raise Interrupted
+    return judging.result()
 
 
 def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
@@ -70,9 +55,21 @@ def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
         tree=tree,
         check=judgement.check,
         seconds=round(judgement.seconds, 3),
-        log=str(judgement.log),
+        log=judgement.log,
         **where,  # type: ignore[arg-type]
     )
+
+
+def baseline_name(task: ev.TaskId) -> str:
+    """Where the judgement of a task's check before the work is kept."""
+    return f"baseline-{safe_id(str(task))}"
+
+
+async def of_work(s: Session, commit: str, task: TaskState, iteration: int) -> Judgement:
+    """The verdict after the work, held against the one before it."""
+    judgement = await run(s, commit, task.checks, f"{iteration:04d}")
+    before = load_judgement(s.state_dir / "checks" / baseline_name(task.id))
+    return compare(before, judgement) if before is not None else judgement
 
 
 async def baseline(s: Session, task: TaskState) -> bool:
@@ -81,7 +78,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
         s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why="no check"))
         return False
     snapshot = await s.timeline.snapshot("baseline")
-    judgement = await run(s, snapshot.commit, task.checks, f"baseline-{task.id}")
+    judgement = await run(s, snapshot.commit, task.checks, baseline_name(task.id))
     row = judged(judgement, snapshot.tree, iteration=s.state.iteration, task=task.id, phase=Phase.BASELINE)
     vacuous = judgement.verdict is Verdict.PASSED
     if vacuous and not all(check.allow_vacuous for check in task.checks if not check.optional):
@@ -96,9 +93,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
         why = f"the check gives no clear verdict before the work: {judgement.reason}"
         s.append(row, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
         return False
-    s.append(
-        row if not vacuous else ev.Judged(**{**_fields(row), "verdict": Verdict.FAILED, "reason": "allow_vacuous"})
-    )
+    s.append(replace(row, verdict=Verdict.FAILED, reason="passes, and the contract allows it") if vacuous else row)
     return True
 
 

@@ -64,7 +64,7 @@ async def pending(s: Session) -> Acted | None:
     intent = s.state.intent
     if intent is None:
         return None
-    snapshot = await s.timeline.snapshot(f"i{intent.iteration}")
+    snapshot = await s.timeline.snapshot("after")
     ended = s.state.intent_end
     if ended is None:
         ended = ev.IterationEnded(iteration=intent.iteration, task=intent.task, how=IterationEnd.INTERRUPTED)
@@ -120,13 +120,14 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     key = f"{s.state.session}/{task.id}/{number}"
     intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=briefing.model(s), narrow=narrow)
     brief = briefing.build(s, task, narrow)
+    before = await s.timeline.snapshot("before")
     s.append(intent)
     s.enter(Step.ACT, task.id)
     how, code, detail = await run_worker(s, desk, intent, brief)
     s.heed("rollback", "undo")
     report.restore(s)
-    snapshot = await s.timeline.snapshot(f"i{number}")
-    changed = await asyncio.to_thread(s.store.diff, briefing.base_of(s), snapshot.commit)
+    snapshot = await s.timeline.snapshot("after")
+    changed = await asyncio.to_thread(s.store.diff, before.commit, snapshot.commit)
     s.blast.add(changed)
     s.account.blast(*s.blast.figures)
     ended = ev.IterationEnded(
@@ -154,7 +155,7 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     task = s.state.task(acted.task)
     if task is None or task.status is TaskStatus.DONE:
         return None
-    judgement = await judging.run(s, acted.snapshot.commit, task.checks, f"check-{acted.iteration}")
+    judgement = await judging.of_work(s, acted.snapshot.commit, task, acted.iteration)
     judging.record(s, acted, task, judgement)
     return judgement
 
@@ -165,7 +166,7 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     task = s.state.task(acted.task)
     passed = judgement is not None and judgement.verdict is Verdict.PASSED
     if judgement is not None and not passed and task is not None:
-        await judging.go_back(s, acted, task, judgement)
+        await judging.go_back(s, task, judgement)
     used = s.account.end()
     rows: list[ev.Event] = [ev.Spent(figures=s.account.figures())]
     if passed:

@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from proctor.contract.load import FILE
 from proctor.contract.model import Contract, Upstream
+from proctor.contract.problems import FILE
 from proctor.doors.door import Door
 from proctor.journal import events as ev
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy

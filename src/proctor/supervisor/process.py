@@ -98,6 +98,14 @@ def file_system(path: Path) -> str:
     return kind
 
 
+def own_folder(folder: Path) -> None:
+    """The state folder: the operator's alone, and ignored by the user's git without a change of his."""
+    folder.chmod(0o700)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+
+
 class Lock:
     """The workspace lock: held by one process at a time, let go by the kernel when that process ends."""
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from proctor.approvals.rules import Rules
 from proctor.checkpoint.repository import Store
-from proctor.contract.load import FILE, load
+from proctor.contract.load import load
 from proctor.contract.model import Contract
+from proctor.contract.problems import FILE
 from proctor.doors.gateway.prices import Rates
 from proctor.errors import UsageError
 from proctor.journal import events as ev
@@ -28,7 +29,7 @@ from proctor.supervisor.session import Options, Session
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
-from proctor.words import CheckpointKind, SessionStatus
+from proctor.words import CheckpointKind, Dimension, SessionStatus, Source
 from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
@@ -65,7 +66,7 @@ async def open_session(
 ) -> tuple[Session, Desk]:
     """Take over a workspace whose lock is held: journal, store, oracle, what was pending. Nothing runs yet."""
     folder = lock.path.parent
-    _own_folder(folder, workspace)
+    process.own_folder(folder)
     backend = Tracker(choose(contract.sandbox.kind))
     backend.selftest(policies.base(workspace, contract))
     journal = Journal(journal_path(folder))
@@ -110,15 +111,6 @@ async def open_session(
     return session, desk
 
 
-def _own_folder(folder: Path, workspace: Path) -> None:
-    """The state folder: the operator's alone, and ignored by the user's git without a change of his."""
-    os.chmod(folder, 0o700)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n")
-    (folder / "workspace").write_bytes(os.fsencode(workspace))
-
-
 def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str) -> None:
     contract = terms.contract
     rows: list[ev.Event] = []
@@ -149,13 +141,13 @@ def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str) -> 
     journal.append(*rows)
 
 
-def _used(journal: Journal) -> dict[ev.Dimension, ev.Figure]:
+def _used(journal: Journal) -> dict[Dimension, ev.Figure]:
     """What was used so far: the rows, or the live row where it is ahead of them. Spend never falls."""
     used = dict(journal.state().used)
     for name, shown in journal.live("gauges").get("figures", {}).items():
-        dimension = ev.Dimension(name)
+        dimension = Dimension(name)
         if shown["used"] > used.get(dimension, ev.Figure(0)).used:
-            used[dimension] = ev.Figure(shown["used"], ev.Source(shown["source"]))
+            used[dimension] = ev.Figure(shown["used"], Source(shown["source"]))
     return used
 
 

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor.checkpoint import history
 from proctor.checkpoint.repository import Snapshot, Store
@@ -91,15 +92,15 @@ class Timeline:
         safety, target = state.checkpoint(begun.safety), state.checkpoint(begun.target)
         assert safety is not None
         assert target is not None
-        where = {"safety": begun.safety, "target": begun.target, "way": begun.way, "paths": begun.paths}
+        back = ev.RolledBack(safety=begun.safety, target=begun.target, way=begun.way, paths=begun.paths)
         try:
             restored = await asyncio.to_thread(
                 self._store.restore, safety.taken.commit, target.taken.commit, begun.paths
             )
         except ProctorError as error:
-            self._journal.append(ev.RolledBack(**where, failed=str(error)))
+            self._journal.append(replace(back, failed=str(error)))
             raise
-        back = ev.RolledBack(**where, changed=restored.changed, parked=restored.parked)
+        back = replace(back, changed=restored.changed, parked=restored.parked)
         self._journal.append(back)
         return back
 

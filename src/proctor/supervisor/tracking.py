@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Sequence
-from typing import Any
+from subprocess import DEVNULL
 
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Backend, Running
 
 
-class Tracker:
+class Tracker(Backend):
     """Wraps a sandbox backend; `kill_all()` ends everything it started that still lives."""
 
     def __init__(self, backend: Backend) -> None:
@@ -21,12 +20,12 @@ class Tracker:
         self.name = backend.name
 
     def selftest(self, policy: Policy) -> None:
-        """See `Backend.selftest`."""
         self._backend.selftest(policy)
 
-    def launch(self, argv: Sequence[str], policy: Policy, **pipes: Any) -> Running:
-        """See `Backend.launch`."""
-        running = self._backend.launch(argv, policy, **pipes)
+    def launch(
+        self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
+    ) -> Running:
+        running = self._backend.launch(argv, policy, stdin=stdin, stdout=stdout, stderr=stderr)
         with self._lock:
             self._running = [one for one in self._running if one.poll() is None]
             self._running.append(running)
@@ -36,6 +35,5 @@ class Tracker:
         """End whatever is alive."""
         with self._lock:
             for running in self._running:
-                with contextlib.suppress(ProcessLookupError):
-                    running.kill()
+                running.kill()
             self._running.clear()

@@ -1,0 +1,79 @@
+"""The command line: find the verb, run it, show an error once, in one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from proctor import __version__
+from proctor.cli.registry import BY_NAME, VERBS
+from proctor.errors import ProctorError
+from proctor.text import safe_line
+from proctor.words import ExitCode
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"proctor: {message}; see `{self.prog} --help`", file=sys.stderr)
+        raise SystemExit(ExitCode.USAGE)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = Parser(prog="proctor", description="A terminal supervisor for long local agent sessions.")
+    top.add_argument("--version", action="version", version=f"proctor {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", parser_class=Parser)
+    for verb in VERBS:
+        one = verbs.add_parser(verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
+        if verb.takes_dir and verb.name != "note":
+            one.add_argument(
+                "dir", nargs="?", default=".", metavar="DIR", help="the workspace; else the current folder"
+            )
+        for add in verb.arguments:
+            add(one)
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one verb; its exit code."""
+    words, command = _split(sys.argv[1:] if arguments is None else arguments)
+    given = parser().parse_args(words)
+    if given.verb is None:
+        parser().print_help()
+        return ExitCode.USAGE
+    given.command = command
+    if given.verb == "note":
+        named = len(given.text) > 1 and Path(given.text[0]).is_dir()
+        given.dir, given.text = (given.text[0], given.text[1:]) if named else (".", given.text)
+    if hasattr(given, "dir"):
+        given.dir = Path(given.dir).resolve()
+    try:
+        return BY_NAME[given.verb].run(given)
+    except ProctorError as error:
+        for line in str(error).splitlines() or [""]:
+            print(f"proctor: {safe_line(line)}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return ExitCode.OPERATOR
+    except BrokenPipeError:
+        # The reader went away: end quietly, as other tools do.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Of `sandbox [DIR] -- CMD…`, the command is not ours to parse."""
+    if words[:1] != ["sandbox"] or "--" not in words:
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

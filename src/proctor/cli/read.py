@@ -1,0 +1,154 @@
+"""Verbs that only read: they import neither textual nor pydantic nor yaml."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+import msgspec
+
+from proctor.journal.events import Row, kind_of
+from proctor.journal.state import State
+from proctor.journal.store import NoJournal
+from proctor.supervisor import sessions
+from proctor.supervisor.client import Client
+from proctor.supervisor.status import status_of
+from proctor.text import safe_line
+from proctor.units import format_amount
+from proctor.words import Dimension, ExitCode, Level, SessionStatus
+
+POLL = 0.1
+
+
+def status(given: argparse.Namespace) -> int:
+    """Where the session stands."""
+    try:
+        with Client(given.dir) as client:
+            found = status_of(client.state(), client.live("gauges"), client.alive())
+    except NoJournal:
+        found = status_of(State(workspace=str(given.dir)), {}, alive=False)
+    if given.json:
+        return _print_json(found)
+    why = f" ({found['why']})" if found["why"] else ""
+    where = f"{safe_line(found['workspace'])}   iteration {found['iteration']}   {found['sandbox']}"
+    print(f"{found['status']}{why}   {where}")
+    for task in found["tasks"]:
+        claim = f"   claimed {safe_line(task['claim'], 40)}" if task["claim"] else ""
+        print(f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 60):60} {task['verdict'] or ''}{claim}")
+    for name, figure in found["budget"].items():
+        dimension = Dimension(name)
+        limit = f" of {format_amount(dimension, figure['limit'])}" if figure["limit"] is not None else ""
+        level = "" if figure["level"] == Level.OK else f"  {figure['level'].upper()}"
+        source = "" if figure["source"] == "measured" else f"  {figure['source']}"
+        print(f"  {name:16} {format_amount(dimension, figure['used'])}{limit}{level}{source}")
+    for request in found["requests"]:
+        print(f"  waits: #{request['id']} {safe_line(request['what'], 100)}")
+    plateau = found["plateau"]
+    if plateau["state"] != "quiet":
+        print(f"  plateau: {plateau['state']} {plateau['rule']}: {safe_line('; '.join(plateau['evidence']))}")
+    if found["session"] is None:
+        print("  no session yet: start one with `proctor run`")
+    return ExitCode.DONE
+
+
+def list_sessions(given: argparse.Namespace) -> int:
+    """The sessions that were started on this machine, as far as they can be found."""
+    found = []
+    for workspace in sessions.known():
+        try:
+            with Client(workspace) as client:
+                state = client.state()
+                found.append(
+                    {"workspace": str(workspace), "status": state.status, "why": state.why, "alive": client.alive()}
+                )
+        except (NoJournal, OSError):
+            continue
+    if given.json:
+        return _print_json(found)
+    for one in found:
+        why = f" ({one['why']})" if one["why"] else ""
+        print(f"{one['status']:12} {safe_line(str(one['workspace']), 200)}{why}")
+    if not found:
+        print("no sessions; start one with `proctor run` in a project, or try `proctor demo`")
+    return ExitCode.DONE
+
+
+def approvals(given: argparse.Namespace) -> int:
+    """What waits for the operator."""
+    with Client(given.dir) as client:
+        waiting = [msgspec.to_builtins(request) for request in client.state().open_requests]
+    if given.json:
+        return _print_json(waiting)
+    for one in waiting:
+        opened = one["opened"]
+        print(f"#{one['id']}  {safe_line(opened['what'], 200)}  {safe_line(opened.get('why', ''), 200)}".rstrip())
+        print(f"    proctor approve --id {one['id']}   or   proctor deny --id {one['id']} --reason …")
+    if not waiting:
+        print("nothing waits for you")
+    return ExitCode.DONE
+
+
+def checkpoints(given: argparse.Namespace) -> int:
+    """Every checkpoint, oldest first."""
+    with Client(given.dir) as client:
+        state = client.state()
+    if given.json:
+        return _print_json([msgspec.to_builtins(checkpoint) for checkpoint in state.checkpoints])
+    for one in state.checkpoints:
+        task = f" task {one.taken.task}" if one.taken.task is not None else ""
+        mark = "  <- last good" if one.id == state.good else ""
+        note = f"  {safe_line(one.taken.note, 80)}" if one.taken.note else ""
+        when = f"{one.at.astimezone():%Y-%m-%d %H:%M:%S}"
+        print(f"{one.id:>5}  {when}  {one.taken.checkpoint}{task}  {one.taken.files} files{note}{mark}")
+    if not state.checkpoints:
+        print("no checkpoint yet; `proctor checkpoint` takes one")
+    return ExitCode.DONE
+
+
+def watch(given: argparse.Namespace) -> int:
+    """One line per event: those there are, then those that come."""
+    with Client(given.dir) as client:
+        follow(client, after=0, as_json=given.json, stop=lambda state: given.no_follow or resting(state, client))
+    return ExitCode.DONE
+
+
+def resting(state: State, client: Client) -> bool:
+    """Whether nothing more will be written until somebody starts the session again."""
+    return not client.alive() and state.status is not SessionStatus.RUNNING
+
+
+def follow(client: Client, after: int, as_json: bool, stop: Any) -> int:
+    """Print rows from `after` on until `stop(state)` is true; the last row printed."""
+    seen = -1
+    while True:
+        version = client.version()
+        if version != seen:
+            seen = version
+            for row in client.rows(after):
+                print_row(row, as_json)
+                after = row.seq
+            sys.stdout.flush()
+        if stop(client.state()) and client.version() == seen:
+            return after
+        time.sleep(POLL)
+
+
+def print_row(row: Row, as_json: bool) -> None:
+    """One row as one line."""
+    if as_json:
+        fact = {"seq": row.seq, "at": row.at, "kind": kind_of(row.event), **dict(msgspec.to_builtins(row.event))}
+        print(msgspec.json.encode(fact).decode())
+        return
+    from proctor.tui.entries import from_row
+
+    entry = from_row(row)
+    if entry is not None:
+        print(f"{row.at.astimezone():%H:%M:%S}  {entry.word:8} {entry.text}")
+
+
+def _print_json(data: object) -> int:
+    print(json.dumps(msgspec.to_builtins(data), indent=2, ensure_ascii=True))
+    return ExitCode.DONE

@@ -1,0 +1,186 @@
+"""Starting a session, following it without a screen, and attaching a screen to it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from proctor.cli import order
+from proctor.cli.read import POLL, print_row
+from proctor.errors import ProctorError, UsageError
+from proctor.journal.events import SupervisorEnded
+from proctor.journal.state import State
+from proctor.journal.store import NoJournal
+from proctor.supervisor import process, sessions
+from proctor.supervisor.client import Client
+from proctor.text import safe_line
+from proctor.units import parse_duration
+from proctor.words import ExitCode, RequestKind
+
+START_SECONDS = 60.0
+"""Seconds a supervisor may take to check everything and take over."""
+AT_ONCE = {
+    RequestKind.EXTENSION: ExitCode.BUDGET,
+    RequestKind.PLATEAU: ExitCode.PLATEAU,
+    RequestKind.REVIEW: ExitCode.REQUEST_OPEN,
+}
+"""Requests that end a headless run at once: a person is needed, the supervisor stays up."""
+
+
+def run(given: argparse.Namespace) -> int:
+    """Start a session or go on with it."""
+    return start(given.dir, given, flags(given))
+
+
+def resume(given: argparse.Namespace) -> int:
+    """Go on: thaw what is paused, or start again what was parked."""
+    try:
+        with Client(given.dir) as client:
+            alive = client.alive()
+    except NoJournal:
+        raise UsageError(f"{given.dir}: no session to resume; `proctor run` starts one") from None
+    if alive:
+        return order.send(given.dir, "resume", reset_plateau=given.reset_plateau)
+    return start(given.dir, given, [*flags(given), *(["--reset-plateau"] if given.reset_plateau else [])])
+
+
+def attach(given: argparse.Namespace) -> int:
+    """The screen of a session."""
+    return screen(given.dir, given)
+
+
+def flags(given: argparse.Namespace) -> list[str]:
+    """The flags that the supervisor itself needs."""
+    return [*(["--once"] if given.once else []), *(["--yes"] if given.yes else [])]
+
+
+def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> int:
+    """Check, start the supervisor, then follow it: with a screen, or line by line."""
+    seen = start_supervisor(workspace, arguments)
+    headless = given.headless or not (sys.stdin.isatty() and sys.stdout.isatty())
+    if not headless:
+        return screen(workspace, given)
+    wait = parse_duration(given.wait) / 1000 if given.wait else None
+    with Client(workspace) as client:
+        return follow_to_end(client, seen, given.json, wait)
+
+
+def start_supervisor(workspace: Path, arguments: list[str]) -> int:
+    """Start a detached supervisor; the last journal row before it. Raises what stands in its way, in one line."""
+    from proctor.supervisor.startup import preflight, state_dir
+
+    contract = preflight(workspace)
+    folder = state_dir(workspace, contract)
+    before = 0
+    try:
+        with Client(workspace) as client:
+            before = client.state().seq
+            holder = client.state().supervisor
+            if holder and client.alive():
+                where = f"{workspace}: supervisor {holder.pid} is up"
+                raise UsageError(f"{where}; use `proctor attach` or `proctor stop`")
+    except NoJournal:
+        pass
+    sessions.remember(workspace)
+    log = folder / "supervisor.log"
+    size = log.stat().st_size if log.exists() else 0
+    child = process.start_detached(workspace, arguments, log)
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if _took_over(workspace, child.pid, before):
+            return before
+        if child.poll() is not None:
+            raise Failed(_last_words(log, size), child.returncode)
+        time.sleep(0.02)
+    raise UsageError(f"{workspace}: the supervisor (pid {child.pid}) does not start; see {log}")
+
+
+class Failed(ProctorError):
+    """The supervisor ended before it began; its last words and its exit code."""
+
+    def __init__(self, words: str, code: int) -> None:
+        super().__init__(words)
+        self.exit_code = ExitCode(code) if code in list(ExitCode) and code else ExitCode.FAULT
+
+
+def _last_words(log: Path, size: int) -> str:
+    with log.open("rb") as file:
+        file.seek(size)
+        lines = [line for line in file.read(65536).decode(errors="replace").splitlines() if line.strip()]
+    own = [line.removeprefix("proctor: ") for line in lines if line.startswith("proctor: ")]
+    return "\n".join(own) or safe_line(lines[-1] if lines else "the supervisor ended without a word")
+
+
+def _took_over(workspace: Path, pid: int, before: int) -> bool:
+    try:
+        with Client(workspace) as client:
+            state = client.state()
+    except ProctorError:
+        return False
+    return state.seq > before and state.supervisor is not None and state.supervisor.pid == pid
+
+
+def follow_to_end(client: Client, after: int, as_json: bool, wait: float | None) -> int:
+    """Print events until the session ends or needs a person; the exit code. Ctrl-C stops the session."""
+    try:
+        return _follow(client, after, as_json, wait)
+    except KeyboardInterrupt:
+        if client.alive():
+            client.order("stop")
+            return _follow(client, client.state().seq, as_json, wait)
+        return ExitCode.OPERATOR
+
+
+def _follow(client: Client, after: int, as_json: bool, wait: float | None) -> int:
+    seen = -1
+    while True:
+        version = client.version()
+        if version != seen:
+            seen = version
+            for row in client.rows(after):
+                after = row.seq
+                print_row(row, as_json)
+                if isinstance(row.event, SupervisorEnded):
+                    return row.event.exit_code
+            sys.stdout.flush()
+        code = needs_a_person(client.state(), wait)
+        if code is not None:
+            return code
+        if not client.alive() and client.version() == seen:
+            print("proctor: the supervisor is gone; `proctor run` goes on from here", file=sys.stderr)
+            return ExitCode.FAULT
+        time.sleep(POLL)
+
+
+def needs_a_person(state: State, wait: float | None) -> ExitCode | None:
+    """The exit code of a headless run that cannot go on by itself; None while it can."""
+    now = datetime.now(UTC)
+    for request in state.open_requests:
+        if request.opened.request in AT_ONCE:
+            return AT_ONCE[request.opened.request]
+        if wait is not None and (now - request.at).total_seconds() >= wait:
+            return ExitCode.REQUEST_OPEN
+    return None
+
+
+def screen(workspace: Path, given: argparse.Namespace) -> int:
+    """The screen; leaving it leaves the session as it is."""
+    from proctor.supervisor import offline
+    from proctor.tui import app
+
+    def begin() -> None:
+        start_supervisor(workspace, [])
+
+    carry_out: Callable[[str, dict[str, object]], str] = lambda verb, args: offline.carry_out(workspace, verb, args)  # noqa: E731
+    return app.run(
+        workspace,
+        offline=carry_out,
+        start=begin,
+        diff=lambda: offline.patch(workspace),
+        theme=given.theme,
+        mouse=not given.no_mouse,
+    )

@@ -1,0 +1,38 @@
+"""Verbs about the work itself: what changed, and what a worker could do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from proctor.text import safe_block
+from proctor.words import ExitCode
+
+
+def diff(given: argparse.Namespace) -> int:
+    """What changed between two checkpoints, or since one."""
+    from proctor.supervisor.offline import patch
+
+    text = patch(given.dir, given.from_, given.to)
+    if given.json:
+        print(json.dumps({"patch": text}))
+    elif sys.stdout.isatty():
+        print(safe_block(text, lines=100_000))
+    else:
+        sys.stdout.write(text)
+    return ExitCode.DONE
+
+
+def sandbox(given: argparse.Namespace) -> int:
+    """Run a command exactly as a worker would be run; its exit status."""
+    from proctor.contract.load import load
+    from proctor.errors import UsageError
+    from proctor.sandbox.choose import passthrough
+    from proctor.supervisor import policies, process
+
+    process.check_workspace(given.dir)
+    contract = load(given.dir)
+    if not given.command:
+        raise UsageError("sandbox: no command; write it after `--`")
+    return passthrough(given.command, policies.base(given.dir, contract), kind=contract.sandbox.kind)

@@ -1,0 +1,72 @@
+"""A session's status as data: what `status --json` prints. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.budget.thresholds import level_of
+from proctor.journal.state import State
+from proctor.words import Dimension, Level, Source
+
+
+def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str, Any]:
+    """The stable form. Figures are the live ones while a supervisor is up, else those of the journal."""
+    supervisor = {"pid": state.supervisor.pid, "alive": alive} if state.supervisor else None
+    return {
+        "session": state.session or None,
+        "workspace": state.workspace,
+        "status": state.status,
+        "why": state.why,
+        "iteration": state.iteration,
+        "step": state.step,
+        "supervisor": supervisor,
+        "tasks": [
+            {
+                "id": task.id,
+                "task": task.task,
+                "status": task.status,
+                "verdict": task.verdict,
+                "claim": task.claim,
+                "checkpoint": task.checkpoint,
+            }
+            for task in state.tasks
+        ],
+        "budget": _budget(state, gauges.get("figures", {}) if alive else {}),
+        "plateau": {
+            "state": state.plateau.light,
+            "rule": state.plateau.rule,
+            "evidence": list(state.plateau.evidence),
+        },
+        "requests": [
+            {
+                "id": request.id,
+                "kind": request.opened.request,
+                "what": request.opened.what,
+                "tool": request.opened.tool,
+                "why": request.opened.why,
+                "task": request.opened.task,
+                "since": request.at.isoformat(),
+            }
+            for request in state.open_requests
+        ],
+        "checkpoint": state.good or None,
+        "false_claims": state.false_claims,
+        "sandbox": state.sandbox,
+    }
+
+
+def _budget(state: State, live: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for dimension in Dimension:
+        figure = state.used.get(dimension)
+        used, source = (figure.used, figure.source) if figure else (0, Source.MEASURED)
+        shown = live.get(dimension)
+        if shown and shown["used"] >= used:
+            used, source = shown["used"], Source(shown["source"])
+        limit = state.limit(dimension)
+        if figure is None and shown is None and limit is None:
+            continue
+        level = level_of(used, limit, state.alert, state.soft) if limit is not None else Level.OK
+        found[dimension] = {"used": used, "limit": limit, "level": level, "source": source}
+    return found
