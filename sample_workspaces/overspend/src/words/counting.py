@@ -1,0 +1,6 @@
+"""Counting words."""
+
+
+def count(text):
+    """How many words a text has."""
+    return len(text.replace("-", " ").split())

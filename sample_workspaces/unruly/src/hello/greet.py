@@ -1,0 +1,6 @@
+"""Greetings."""
+
+
+def greeting(name):
+    """A greeting by name."""
+    return "Hello, " + name
