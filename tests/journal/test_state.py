@@ -1,0 +1,177 @@
+"""The fold: total, monotone where it must be, the same in any number of pieces."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.journal import events as ev
+from proctor.journal.state import State, fold_all
+from proctor.words import (
+    CheckpointKind,
+    Dimension,
+    IterationEnd,
+    Phase,
+    RequestKind,
+    RequestOutcome,
+    Response,
+    Rule,
+    TaskStatus,
+    Verdict,
+)
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+TASKS = ev.TasksLoaded(tasks=tuple(ev.TaskFact(id=n, task=f"t{n}", checks=(ev.CheckFact(run=("c",)),)) for n in (1, 2)))
+
+
+def rows(*events: ev.Event) -> list[ev.Row]:
+    return [ev.Row(seq, AT, 1, event) for seq, event in enumerate(events, 1)]
+
+
+def state(*events: ev.Event) -> State:
+    return fold_all(rows(*events))
+
+
+def taken(name: str, kind: CheckpointKind, **fields: object) -> ev.CheckpointTaken:
+    return ev.CheckpointTaken(id=name, checkpoint=kind, commit="c" + name, tree="t" + name, **fields)  # type: ignore[arg-type]
+
+
+def done(task: int, name: str) -> tuple[ev.Event, ...]:
+    marks = (ev.TaskMark(id=task, status=TaskStatus.DONE, verified_by=1),)
+    return taken(name, CheckpointKind.TASK, task=task, marks=marks), ev.TaskDone(
+        task=task, iteration=1, checkpoint=name
+    )
+
+
+ids = st.sampled_from([1, 2, 3, "x"])
+figures = st.builds(ev.Figure, used=st.integers(0, 1000))
+fired = st.builds(
+    ev.PlateauFired,
+    rule=st.sampled_from(Rule),
+    window=st.just(3),
+    evidence=st.just(("e",)),
+    response=st.sampled_from(Response),
+)
+checkpoints = st.builds(
+    ev.CheckpointTaken,
+    id=st.sampled_from(["c1", "c2"]),
+    checkpoint=st.sampled_from(CheckpointKind),
+    commit=st.just("x"),
+    tree=st.just("y"),
+)
+anything = st.one_of(
+    st.just(TASKS),
+    st.builds(ev.TaskDone, task=ids, iteration=st.integers(0, 9), checkpoint=st.just("c1")),
+    st.builds(ev.TaskMoved, task=ids, status=st.sampled_from(TaskStatus)),
+    st.builds(
+        ev.Judged,
+        iteration=st.integers(0, 9),
+        task=ids,
+        phase=st.sampled_from(Phase),
+        verdict=st.sampled_from(Verdict),
+    ),
+    st.builds(
+        ev.Spent,
+        figures=st.dictionaries(st.sampled_from(Dimension), figures, max_size=4),
+    ),
+    st.builds(ev.Settled, iteration=st.integers(0, 9), task=ids, amounts=st.just({Dimension.TOKENS: 5})),
+    st.builds(ev.CeilingRaised, dimension=st.sampled_from(Dimension), by=st.integers(1, 9), limit=st.just(1)),
+    st.builds(ev.RolledBack, safety=st.just("c1"), target=st.just("c1"), way=st.sampled_from(["rollback", "undo"])),
+    st.builds(ev.RequestOpened, id=st.integers(1, 3), request=st.sampled_from(RequestKind), what=st.just("w")),
+    st.builds(ev.RequestClosed, id=st.integers(1, 3), outcome=st.sampled_from(RequestOutcome)),
+    fired,
+    checkpoints,
+    st.builds(ev.Unknown, name=st.just("moon"), body=st.just(msgspec.Raw(b"{}"))),
+)
+
+
+@given(st.lists(anything, max_size=30), st.integers(0, 30))
+def test_folding_in_two_pieces_is_folding_at_once_and_survives_storage(events: list[ev.Event], cut: int) -> None:
+    whole = rows(*events)
+    first = fold_all(whole[:cut])
+    stored = msgspec.json.decode(msgspec.json.encode(first), type=State)
+    assert stored == first
+    assert fold_all(whole[cut:], stored) == fold_all(whole)
+
+
+@given(anything)
+def test_every_event_survives_storage(event: ev.Event) -> None:
+    assert ev.decode(ev.kind_of(event), ev.VERSION, ev.encode(event)) == event
+
+
+@given(st.lists(anything, max_size=30))
+def test_spend_never_falls_whatever_happens(events: list[ev.Event]) -> None:
+    current = State()
+    for row in rows(*events):
+        before, current = current, fold_all([row], current)
+        for dimension, figure in before.used.items():
+            assert current.used[dimension].used >= figure.used
+
+
+@given(st.lists(anything, max_size=30))
+def test_a_closed_request_never_changes_again(events: list[ev.Event]) -> None:
+    current = State()
+    for row in rows(*events):
+        before, current = current, fold_all([row], current)
+        for request in before.requests:
+            if request.outcome is not None:
+                assert request in current.requests
+
+
+def test_a_failed_verdict_keeps_a_task_selectable_and_a_verified_one_is_not_selected() -> None:
+    failed = ev.Judged(iteration=1, task=1, phase=Phase.WORK, verdict=Verdict.FAILED)
+    assert [t.id for t in state(TASKS, failed).open_tasks] == [1, 2]
+    assert state(TASKS, failed).tasks[0].status is TaskStatus.FAILED
+    assert [t.id for t in state(TASKS, failed, *done(1, "c1")).open_tasks] == [2]
+
+
+def test_a_rollback_returns_tasks_to_where_they_were_and_marks_what_was_taken_back() -> None:
+    start = taken("c1", CheckpointKind.START, marks=(ev.TaskMark(id=1, status=TaskStatus.PENDING),))
+    back = ev.RolledBack(safety="c3", target="c1", way="rollback")
+    after = state(TASKS, start, *done(1, "c2"), taken("c3", CheckpointKind.SAFETY), back)
+    assert after.tasks[0].status is TaskStatus.PENDING
+    assert after.tasks[0].taken_back
+    assert after.good == "c1"
+
+
+def test_last_good_is_never_a_safety_checkpoint_and_follows_undo() -> None:
+    start, safety = taken("c1", CheckpointKind.START), taken("c3", CheckpointKind.SAFETY)
+    base = (TASKS, start, *done(1, "c2"), safety)
+    assert state(*base).good == "c2"
+    back = ev.RolledBack(safety="c3", target="c1", way="rollback")
+    undone = ev.RolledBack(safety="c4", target="c3", way="undo")
+    assert state(*base, back, taken("c4", CheckpointKind.SAFETY), undone).good == "c2"
+
+
+def test_what_a_task_cost_is_summed_over_its_iterations() -> None:
+    settled = [ev.Settled(iteration=n, task=1, amounts={Dimension.TOKENS: n}) for n in (1, 2)]
+    assert state(TASKS, *settled).tasks[0].spent == {Dimension.TOKENS: 3}
+
+
+def test_a_raised_ceiling_outlives_the_next_loading_of_the_contract() -> None:
+    terms = ev.ContractLoaded(
+        contract="h",
+        plan="p",
+        ceilings=(ev.CeilingFact(dimension=Dimension.TOKENS, limit=10, action="park"),),  # type: ignore[arg-type]
+    )
+    raised = ev.CeilingRaised(dimension=Dimension.TOKENS, by=5, limit=15)
+    assert state(terms, raised, terms).limit(Dimension.TOKENS) == 15
+
+
+def test_a_changed_check_must_be_seen_to_fail_again() -> None:
+    baseline = ev.Judged(iteration=0, task=1, phase=Phase.BASELINE, verdict=Verdict.FAILED)
+    changed = ev.TasksLoaded(tasks=(ev.TaskFact(id=1, task="t1", checks=(ev.CheckFact(run=("other",)),)),))
+    assert state(TASKS, baseline).tasks[0].baseline == baseline
+    assert state(TASKS, baseline, changed).tasks[0].baseline is None
+
+
+def test_three_failed_starts_in_a_row_are_counted_and_one_good_one_resets() -> None:
+    def end(how: IterationEnd) -> ev.IterationEnded:
+        return ev.IterationEnded(iteration=1, task=1, how=how)
+
+    failing = [end(IterationEnd.START_FAILED)] * 3
+    assert state(TASKS, *failing).start_failures == 3
+    assert state(TASKS, *failing, end(IterationEnd.EXITED)).start_failures == 0
