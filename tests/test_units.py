@@ -62,7 +62,7 @@ def test_counts_are_decimal(text: str | int, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1.5", "0.0001k", "2MB", "1,00", "1,0000", "1234,567", "-3", "", "two", "9" * 30, "9" * 5000]
+    "text", ["1.5", "0.0001k", "2MB", "1,00", "1,0000", "1234,567", "-3", "", "two", "9" * 30, "9" * 50]
 )
 def test_what_is_no_whole_count_is_refused(text: str) -> None:
     with pytest.raises(ValueError):

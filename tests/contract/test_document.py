@@ -39,6 +39,7 @@ Refusal = Callable[[str | bytes], list[str]]
         ("", "proctor.yaml:1: goal: missing: what shall be true at the end?"),
         (SMALLEST + '"to\\u200bkens": 1\n', "proctor.yaml:5: 'to\\u200bkens': unknown key"),
     ],
+    ids=lambda value: repr(value)[-40:],
 )
 def test_what_is_no_plain_yaml_is_one_clear_line(refusal: Refusal, content: str | bytes, line: str) -> None:
     lines = refusal(content)

@@ -23,6 +23,7 @@ from proctor.contract.values import (
     KeyName,
     Money,
     Number,
+    OneOrMany,
     OnFailed,
     OnTampering,
     Percent,
@@ -38,7 +39,6 @@ from proctor.contract.values import (
     Variables,
     Words,
     WorkerKind,
-    listed,
     never,
 )
 from proctor.words import AtSoft, Dimension, Exhaustion, Response, Rule
@@ -191,7 +191,7 @@ class Budget(Section):
     money: Any = None
     actions: Any = None
     levels: Levels = Levels()
-    at_soft: tuple[AtSoft, ...] = (AtSoft.NARROW, AtSoft.SKIP_OPTIONAL_CHECKS)
+    at_soft: Annotated[tuple[AtSoft, ...], OneOrMany()] = (AtSoft.NARROW, AtSoft.SKIP_OPTIONAL_CHECKS)
 
     @property
     def ceilings(self) -> dict[Dimension, Ceiling]:
@@ -219,7 +219,7 @@ class Plateau(Section):
     revisit: Count = 0
     no_op: Count = 0
     stalled: Count = 0
-    on_plateau: Annotated[tuple[Response, ...], BeforeValidator(listed), Field(min_length=1)] = (
+    on_plateau: Annotated[tuple[Response, ...], Field(min_length=1), OneOrMany()] = (
         Response.NARROW,
         Response.BLOCK,
         Response.ESCALATE,
@@ -327,7 +327,7 @@ class Contract(Section):
     sandbox: Sandbox = Sandbox()
     gateway: Gateway = Gateway()
     actions: Any = None
-    notify: Annotated[tuple[Notice, ...], BeforeValidator(listed)] = (Channel.BELL,)
+    notify: Annotated[tuple[Notice, ...], OneOrMany()] = (Channel.BELL,)
     """What one notice goes to: every level crossing, every request, every stop."""
 
     _hash: str = PrivateAttr(default="")

@@ -14,7 +14,7 @@ from proctor.contract.document import Unreadable, read_bytes
 from proctor.contract.model import State
 
 _LARGEST = 8 * 1024 * 1024
-_ITEM = re.compile(r"^\s*[-*] \[ \] +\S", re.MULTILINE)
+_ITEM = re.compile(r"^ *(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +\S", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Queue:
 
 
 def peek(workspace: Path, state: State) -> Queue:
-    """The task list, else the open items of the plan. Never raises."""
+    """The task list, else the items of the plan. Never raises."""
     tasks = workspace / state.tasks
     try:
         if tasks.exists():
@@ -41,10 +41,11 @@ def peek(workspace: Path, state: State) -> Queue:
 
 def _of_list(content: bytes) -> Queue:
     tasks = json.loads(content)
+    tasks = tasks.get("tasks") if isinstance(tasks, dict) else tasks
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         return Queue(readable=False)
     return Queue(
         total=len(tasks),
-        checked=sum(1 for task in tasks if task.get("check") or task.get("checks")),
+        checked=sum(1 for task in tasks if task.get("check")),
         specs=tuple(task["spec"] for task in tasks if isinstance(task.get("spec"), str)),
     )

@@ -12,7 +12,16 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
 
 from proctor import units
 
@@ -90,9 +99,16 @@ def _seconds(written: units.Written) -> float:
     return units.parse_duration(written) / 1000
 
 
-def listed(value: Any) -> Any:
-    """One word where a list is expected is a list of one."""
-    return [value] if isinstance(value, str) else value
+class OneOrMany:
+    """A list, where one word stands for a list of one."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        many = handler(source)
+        return core_schema.no_info_before_validator_function(lambda v: [v] if isinstance(v, str) else v, many)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        many = handler(core)
+        return {"anyOf": [many, many["items"]]}
 
 
 def never(value: Any) -> Any:
@@ -154,10 +170,9 @@ def _key_name(text: str) -> str:
 
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Words = Annotated[tuple[Text, ...], BeforeValidator(listed)]
-Argv = Annotated[
-    tuple[Annotated[str, StringConstraints(min_length=0)], ...], BeforeValidator(_argv), Field(min_length=1)
-]
+Words = Annotated[tuple[Text, ...], OneOrMany()]
+_Word = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
+Argv = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(_argv)]
 
 Duration = Annotated[int, *_written(units.parse_duration, "15m"), AfterValidator(_positive)]
 """Milliseconds."""
@@ -172,8 +187,8 @@ Number = Annotated[Count, AfterValidator(_positive)]
 Percent = Annotated[int, *_written(units.parse_percent, "50%"), AfterValidator(_positive)]
 
 RelativePath = Annotated[Text, AfterValidator(relative_path)]
-Areas = Annotated[tuple[Annotated[RelativePath, AfterValidator(_area)], ...], BeforeValidator(listed)]
-Variables = Annotated[tuple[Annotated[Text, AfterValidator(_variable)], ...], BeforeValidator(listed)]
-ToolPatterns = Annotated[tuple[Annotated[Text, AfterValidator(_tool_pattern)], ...], BeforeValidator(listed)]
+Areas = Annotated[tuple[Annotated[RelativePath, AfterValidator(_area)], ...], OneOrMany()]
+Variables = Annotated[tuple[Annotated[Text, AfterValidator(_variable)], ...], OneOrMany()]
+ToolPatterns = Annotated[tuple[Annotated[Text, AfterValidator(_tool_pattern)], ...], OneOrMany()]
 Address = Annotated[Text, AfterValidator(_address)]
 KeyName = Annotated[Text, AfterValidator(_key_name)]

@@ -1,0 +1,215 @@
+"""What a project is like before proctor touches it: its test command, agent CLIs, git state, ignored trees.
+
+Only reads, never runs anything of the project: git is asked through plumbing that starts no hook, no
+filter and no monitor. Looking is bounded, so that a huge tree costs a moment and not a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_ENTRIES = 20_000
+_READ = 64 * 1024
+_SKIPPED = {"node_modules", "venv", "site-packages", "build", "dist", "target", "__pycache__", "vendor"}
+_TEST_FOLDERS = ("tests", "test", "__tests__", "spec", "e2e")
+_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """How a project's tests are run, what says so, and what they rest on (paths that exist)."""
+
+    run: tuple[str, ...]
+    why: str
+    protect: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent's command line program: how it is run without a terminal, and how it takes the brief."""
+
+    run: tuple[str, ...]
+    brief: str
+
+
+AGENTS = (
+    Agent(("claude", "-p"), "stdin"),
+    Agent(("codex", "exec", "--skip-git-repo-check", "--sandbox", "danger-full-access", "-"), "stdin"),
+    Agent(("opencode", "run"), "argument"),
+    Agent(("gemini", "--yolo", "-p"), "argument"),
+    Agent(("qwen", "--yolo", "-p"), "argument"),
+    Agent(("aider", "--yes-always", "--message"), "argument"),
+)
+
+
+def agents() -> tuple[Agent, ...]:
+    """The agent programs on PATH."""
+    return tuple(agent for agent in AGENTS if shutil.which(agent.run[0]))
+
+
+def suite(workspace: Path) -> Suite | None:
+    """How the project's own tests are run, by what its files say; None where they say nothing."""
+    found = _python(workspace) or _script(workspace) or _tool(workspace) or _make(workspace)
+    if found is None:
+        return None
+    folders = [name for name in _TEST_FOLDERS if (workspace / name).is_dir()]
+    return Suite(found.run, found.why, (*folders, *found.protect))
+
+
+def git_state(workspace: Path) -> str:
+    """One line about the user's git: branch, and how much is not committed."""
+    branch = _git(workspace, "symbolic-ref", "--short", "-q", "HEAD")
+    if branch is None and _git(workspace, "rev-parse", "--git-dir") is None:
+        around = (workspace, *workspace.resolve().parents)
+        return "does not answer here" if any((folder / ".git").exists() for folder in around) else "no repository"
+    changed = _git(workspace, "diff-files", "-z", "--name-only", "--ignore-submodules=all") or ""
+    new = _git(workspace, "ls-files", "-z", "-o", "--exclude-standard", "--directory") or ""
+    count = len([path for path in (changed + new).split("\0") if path.strip()])
+    name = branch.strip() if branch else "no branch"
+    return f"{name}, {f'{count} changed or new' if count else 'clean'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """What git ignores: top paths, and their files and bytes (at least, where there were too many to count)."""
+
+    paths: tuple[str, ...]
+    files: int
+    size: int
+
+
+def ignored(workspace: Path) -> Ignored:
+    """The ignored files and trees of a git workspace; without git there are none."""
+    listed = _git(workspace, "ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory") or ""
+    paths = tuple(path for path in listed.split("\0") if path and not path.startswith(".proctor"))
+    files = size = 0
+    for path in paths:
+        for entry in _walk(workspace / path, _ENTRIES - files):
+            files, size = files + 1, size + entry
+    return Ignored(paths, files, size)
+
+
+def _walk(top: Path, room: int) -> Iterator[int]:
+    """Sizes of the files under a path, up to so many."""
+    if top.is_symlink():
+        return
+    if top.is_file():
+        yield top.stat().st_size
+    for folder, _, names in os.walk(top):
+        for name in names:
+            if room <= 0:
+                return
+            room -= 1
+            try:
+                yield os.lstat(os.path.join(folder, name)).st_size
+            except OSError:
+                continue
+
+
+def _git(workspace: Path, *words: str) -> str | None:
+    argv = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", str(workspace), *words]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
+    try:
+        done = subprocess.run(
+            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+def _text(path: Path) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
+            return file.read(_READ)
+    except OSError:
+        return ""
+
+
+def _present(workspace: Path, *names: str) -> tuple[str, ...]:
+    return tuple(name for name in names if (workspace / name).is_file())
+
+
+def _python(workspace: Path) -> Suite | None:
+    python = "python" if shutil.which("python") or not shutil.which("python3") else "python3"
+    pytest = (python, "-m", "pytest", "-q")
+    if named := _pytest_named(workspace):
+        return Suite(pytest, named, _present(workspace, "pytest.ini", "conftest.py", "tox.ini"))
+    files = list(_python_tests(workspace))
+    if not files:
+        return None
+    texts = [_text(path) for path in files[:20]]
+    if any(re.search(r"^\s*(?:import|from) pytest\b", text, re.MULTILINE) for text in texts):
+        return Suite(pytest, f"{files[0].relative_to(workspace)} imports pytest")
+    if not any(re.search(r"^\s*(?:import|from) unittest\b", text, re.MULTILINE) for text in texts):
+        return Suite(pytest, f"{files[0].relative_to(workspace)} is named as a test")
+    top = files[0].relative_to(workspace).parts[0]
+    where = (
+        ("discover", "-t", ".", "-s", top) if (workspace / top / "__init__.py").is_file() else ("discover", "-s", top)
+    )
+    why = f"{files[0].relative_to(workspace)} imports unittest"
+    return Suite((python, "-m", "unittest", *(where if (workspace / top).is_dir() else ())), why)
+
+
+def _pytest_named(workspace: Path) -> str | None:
+    if _present(workspace, "pytest.ini", "conftest.py"):
+        return _present(workspace, "pytest.ini", "conftest.py")[0]
+    try:
+        if "pytest" in tomllib.loads(_text(workspace / "pyproject.toml")).get("tool", {}):
+            return "pyproject.toml has [tool.pytest]"
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError, RecursionError):
+        pass
+    return next(
+        (name for name in ("setup.cfg", "tox.ini") if re.search(r"^\[(tool:)?pytest\]", _text(workspace / name), re.M)),
+        None,
+    )
+
+
+def _python_tests(workspace: Path) -> Iterator[Path]:
+    room = 2_000
+    for folder, folders, names in os.walk(workspace):
+        depth = len(Path(folder).relative_to(workspace).parts)
+        kept = (name for name in folders if name not in _SKIPPED and not name.startswith("."))
+        folders[:] = sorted(kept) if depth < 3 else []
+        for name in sorted(names):
+            room -= 1
+            if room <= 0:
+                return
+            if re.fullmatch(r"test.*\.py|.*_test\.py", name):
+                yield Path(folder, name)
+
+
+def _script(workspace: Path) -> Suite | None:
+    try:
+        script = json.loads(_text(workspace / "package.json"))["scripts"]["test"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    if not isinstance(script, str) or not script.strip() or "no test specified" in script:
+        return None
+    manager = next((tool for lock, tool in _LOCKS.items() if (workspace / lock).is_file()), "npm")
+    run = (manager, "run", "test") if manager == "bun" else (manager, "test")
+    return Suite(run, "package.json has a test script")
+
+
+def _tool(workspace: Path) -> Suite | None:
+    for name, run in (("Cargo.toml", ("cargo", "test")), ("go.mod", ("go", "test", "./..."))):
+        if (workspace / name).is_file():
+            return Suite(run, name)
+    return None
+
+
+def _make(workspace: Path) -> Suite | None:
+    for name in _present(workspace, "GNUmakefile", "makefile", "Makefile"):
+        for target in ("test", "check"):
+            if re.search(rf"^{target}\s*:(?!=)", _text(workspace / name), re.MULTILINE):
+                return Suite(("make", target), f"{name} has the target {target}", (name,))
+    return None

@@ -1,0 +1,184 @@
+"""`proctor check`: the contract in plain words, what it leaves unanswered, and where it is the wrong tool."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.contract import ground, plain, starter
+from proctor.contract.model import Check, Contract
+from proctor.contract.problems import A_CHECK
+from proctor.contract.queue import Queue, peek
+from proctor.contract.values import SandboxKind
+from proctor.text import safe_line
+from proctor.units import format_size
+from proctor.words import Dimension
+
+SHORT_SPEC = 4_096
+"""Bytes of a spec up to which one task fits one context with ease."""
+MANY_FILES = 2_000
+LARGE_SIZE = 200 << 20
+"""Ignored files, and their bytes, from which on a warning says that nothing there can be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What other rooms know and a contract does not say; what is not known is left out.
+
+    Seconds of the check and of the worker are those of a typical task. `unstable` counts verdicts that did
+    not repeat, `oscillations` trees that came back after differing; `ungated` are acts that reach outside
+    and that the approvals let through unasked.
+    """
+
+    check_seconds: float | None = None
+    act_seconds: float | None = None
+    unstable: int = 0
+    oscillations: int = 0
+    ungated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One of the four questions and what the contract answers, a sentence a line."""
+
+    question: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What `proctor check` says. With anything `unanswered` the contract is not fit to run."""
+
+    answers: tuple[Answer, ...]
+    ceilings: tuple[str, ...]
+    warnings: tuple[str, ...]
+    unanswered: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """The whole as text, line by line."""
+        for answer in self.answers:
+            yield answer.question
+            yield from (f"  {safe_line(line)}" for line in answer.lines)
+            yield ""
+        yield from (f"warning: {safe_line(line)}" for line in self.warnings)
+        yield from (f"unanswered: {safe_line(line)}" for line in self.unanswered)
+
+
+def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> Explanation:
+    """Say what a loaded contract means here. Reads the workspace, runs nothing of it."""
+    queue = peek(workspace, contract.state)
+    ceilings = plain.ceilings(contract)
+    return Explanation(
+        answers=(
+            Answer("What survives a restart, and what does not?", tuple(plain.survives(contract))),
+            Answer("What may it cost, and what then?", (*ceilings, *plain.beyond_the_ceilings(contract))),
+            Answer("What proves progress?", tuple(plain.progress(contract, queue))),
+            Answer("Who decides that it is over?", tuple(plain.termination(contract))),
+        ),
+        ceilings=ceilings,
+        warnings=(
+            *_wrong_tool(workspace, queue, facts or Facts()),
+            *_blast(contract, workspace),
+            *_loose_ends(contract, queue),
+            *_absent(contract, workspace),
+        ),
+        unanswered=tuple(_unanswered(contract, queue)),
+    )
+
+
+def _required(contract: Contract) -> list[Check]:
+    return [check for check in contract.progress.checks if not check.optional]
+
+
+def _unanswered(contract: Contract, queue: Queue) -> Iterator[str]:
+    state = contract.state
+    if contract.goal == starter.GOAL:
+        yield "state: the goal is still a question; say in one sentence what shall be true at the end"
+    if any(check.run == starter.NO_CHECK for check in _required(contract)):
+        yield f"progress: the check `false` never passes; name a command that proves a task done, {A_CHECK}"
+    if not queue.readable:
+        yield f"termination: {state.tasks} or {state.plan} cannot be read, so nothing says when it is over"
+    elif not queue.total:
+        yield (
+            f"termination: there is no task, so nothing says when it is over; write {state.tasks}, "
+            f"or `- [ ]` items in {state.plan}"
+        )
+
+
+def _wrong_tool(workspace: Path, queue: Queue, facts: Facts) -> Iterator[str]:
+    if queue.total == 1 and sum(_size(workspace / spec) for spec in queue.specs) <= SHORT_SPEC:
+        yield "this is one short task and fits one context: the agent alone does it with less machinery"
+    check, act = facts.check_seconds, facts.act_seconds
+    if check is not None and act is not None and check > act:
+        yield (
+            f"the check costs more than the work ({check:.0f} s a task against {act:.0f} s): "
+            "give tasks narrower checks, and keep the whole suite for termination.final"
+        )
+    if facts.unstable:
+        yield f"the check is unstable ({facts.unstable} verdicts did not repeat): until it is mended it proves nothing"
+    if facts.oscillations:
+        yield (
+            f"the history oscillates (an earlier tree came back {facts.oscillations} times): the checks pull two ways, "
+            "which no checkpoint cures; fix the evaluator first"
+        )
+    if facts.ungated:
+        yield (
+            f"actions that can be neither keyed nor asked about would go ahead unasked: {', '.join(facts.ungated)}; "
+            "narrow approvals.allow, or name them in approvals.ask"
+        )
+
+
+def _blast(contract: Contract, workspace: Path) -> Iterator[str]:
+    if not {Dimension.FILES_TOUCHED, Dimension.LINES_CHANGED, Dimension.BYTES_WRITTEN} & set(contract.budget.ceilings):
+        yield "no ceiling bounds how much may change: give files_touched, lines_changed or bytes_written a limit"
+    ignored = ground.ignored(workspace)
+    if ignored.files >= MANY_FILES or ignored.size >= LARGE_SIZE:
+        named = ", ".join(ignored.paths[:4]) + (", …" if len(ignored.paths) > 4 else "")
+        yield (
+            f"what git ignores is large (at least {ignored.files} files, {format_size(ignored.size)}: {named}) "
+            "and in no checkpoint: what a worker does there cannot be undone"
+        )
+
+
+def _loose_ends(contract: Contract, queue: Queue) -> Iterator[str]:
+    if contract.sandbox.kind is SandboxKind.WEAK:
+        yield "the sandbox is weak: files are guarded, processes and network are not"
+    if contract.sandbox.kind is SandboxKind.NONE:
+        yield "there is no sandbox: the worker can do what you can, and answer its own requests"
+    if not _required(contract) and queue.checked < queue.total:
+        yield f"{queue.total - queue.checked} of {queue.total} tasks have no check: they end in review, never done"
+    if not {Dimension.WALL_CLOCK, Dimension.ELAPSED, Dimension.ITERATIONS} & set(contract.budget.ceilings):
+        yield "no ceiling on time or iterations: a worker that reports nothing is held by estimates alone"
+    if not contract.progress.plateau.windows:
+        yield "every plateau rule is off: only a ceiling ends a worker that runs in circles"
+    if not contract.state.protect:
+        yield "state.protect is empty: name what the checks rest on (tests, fixtures, scripts), or it may be bent"
+
+
+def _absent(contract: Contract, workspace: Path) -> Iterator[str]:
+    for path in (*contract.state.protect, *contract.state.hide):
+        if not os.path.lexists(workspace / path):
+            yield f"{path} is not there, so nothing of it is guarded"
+    final = contract.termination.final
+    command = contract.worker.command or ()
+    programs = {check.run[0] for check in (*contract.progress.checks, *([final] if final else []))}
+    for program in sorted(programs | set(contract.state.environment.tools) | set(command[:1])):
+        if not ((workspace / program).exists() if "/" in program else shutil.which(program)):
+            yield f"{program} is not {'there' if '/' in program else 'on PATH'}"
+    for word in command[1:]:
+        if word.endswith((".py", ".sh", ".js")) and not (workspace / word).exists():
+            yield f"{word}, which the worker's command names, is not there"
+    for name, upstream in contract.gateway.upstream.items():
+        variable = (upstream.key or "").removeprefix("env:")
+        if variable and variable not in os.environ:
+            yield f"gateway.upstream.{name}: {variable} is not set in your environment"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,148 @@
+"""The contract in plain words: the four questions, and what it answers. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from proctor.contract.model import Ceiling, Check, Contract
+from proctor.contract.queue import Queue
+from proctor.contract.values import OnFailed, OnTampering
+from proctor.units import format_amount, format_duration
+from proctor.words import AtSoft, Dimension, Exhaustion, Response, Rule
+
+_SOFT = {
+    AtSoft.NARROW: "the next brief asks for less",
+    AtSoft.SKIP_OPTIONAL_CHECKS: "optional checks are skipped",
+    AtSoft.NO_NEW_TASKS: "no new task is begun",
+    AtSoft.CHEAPER_MODEL: "the cheaper model works",
+}
+_FAILED = {
+    OnFailed.KEEP: "After a failed verdict the tree stays; after a second one, or tampering, it goes back.",
+    OnFailed.ROLLBACK: "After a failed verdict the tree goes back at once.",
+    OnFailed.NEVER: "After a failed verdict the tree stays, always.",
+}
+_TAMPERED = {
+    OnTampering.ESCALATE: "you are asked",
+    OnTampering.PARK: "the session is parked",
+    OnTampering.STOP: "the session is stopped",
+    OnTampering.RECORD: "recorded",
+}
+_RULES = {
+    Rule.NO_CHANGE: "no verdict changes",
+    Rule.SHRINKING: "the changes shrink",
+    Rule.SAME_FAILURE: "the failure stays the same",
+    Rule.REVISIT: "an earlier tree comes back",
+    Rule.NO_OP: "nothing is changed",
+    Rule.STALLED: "no task is verified",
+}
+_RESPONSES = {
+    Response.NARROW: "ask for less",
+    Response.BLOCK: "set the task aside",
+    Response.ESCALATE: "ask you",
+    Response.PARK: "park",
+    Response.STOP: "stop",
+}
+
+
+def survives(contract: Contract) -> Iterator[str]:
+    """State: what a restart, a context reset, a new sandbox leave."""
+    state = contract.state
+    yield (
+        f"Survives: the files of the workspace; the task list {state.tasks}, the plan {state.plan}, the log "
+        f"{state.progress}, the rules {state.rules}; the journal and every checkpoint, in .proctor."
+    )
+    yield (
+        "Ephemeral: the worker's context, its scratch home, caches, pipes, and all it started. A new worker knows "
+        "what its brief says: plan, place in the list, end of the log, rules, one task, its spec, its check."
+    )
+    yield "Of an iteration that was cut off the files stay as they are, and are judged as they are."
+    if state.protect:
+        yield f"Read-only to the worker: {', '.join(state.protect)}."
+    if state.hide:
+        yield f"Hidden from the worker: {', '.join(state.hide)}."
+    if state.environment.variables:
+        yield f"Of your environment the worker gets: {', '.join(state.environment.variables)}."
+
+
+def ceilings(contract: Contract) -> tuple[str, ...]:
+    """Budget: each ceiling, and what happens at its alert, its soft and its hard level."""
+    return tuple(_ceiling(contract, dimension, terms) for dimension, terms in contract.budget.ceilings.items())
+
+
+def beyond_the_ceilings(contract: Contract) -> Iterator[str]:
+    """Budget: what holds at all ceilings, and what has none."""
+    yield (
+        "At every ceiling the check, the checkpoint and the last log entry of the work at hand still run; "
+        "what was verified stays."
+    )
+    free = [dimension.value for dimension in Dimension if dimension not in contract.budget.ceilings]
+    if free:
+        yield f"Counted and not limited: {', '.join(free)}."
+
+
+def progress(contract: Contract, queue: Queue) -> Iterator[str]:
+    """Progress: what proves advancement, and what is only motion."""
+    yield (
+        "A task is done when its check exits with 0 in a clean copy of the tree, with the frozen files as they were, "
+        "and did not before the work. What the worker says is a claim."
+    )
+    for check in contract.progress.checks:
+        yield f"{'Reported only' if check.optional else 'For tasks that name no check'}: {_shown(check)}."
+    if queue.checked:
+        yield f"With a check of their own: {queue.checked} of {queue.total} tasks."
+    yield _FAILED[contract.progress.on_failed]
+    yield f"Tampering with what is frozen is undone, and {_TAMPERED[contract.progress.on_tampering]}."
+    plateau = contract.progress.plateau
+    if plateau.windows:
+        watched = ", ".join(f"{_RULES[rule]} over {window} iterations" for rule, window in plateau.windows.items())
+        answers = ", ".join(_RESPONSES[response] for response in plateau.on_plateau)
+        yield f"Only motion: {watched}. Then, in this order: {answers}."
+
+
+def termination(contract: Contract) -> Iterator[str]:
+    """Termination: who decides that it is over, and on what."""
+    final = contract.termination.final
+    after = f", and then {_shown(final)} passes on a clean checkout" if final else ""
+    yield f"proctor, never the worker: it is over when every task holds a passed verdict{after}."
+    yield "It ends before that at a ceiling, at a plateau, or when you stop it: each with its own exit code, never 0."
+    expire = contract.approvals.expire
+    until = f" for {format_duration(expire)} and is then denied" if expire else ""
+    yield f"A request waits for you{until}; nothing moves meanwhile."
+
+
+def _ceiling(contract: Contract, dimension: Dimension, terms: Ceiling) -> str:
+    def amount(percent: int) -> str:
+        return format_amount(dimension, terms.limit * percent // 100)
+
+    budget = contract.budget
+    soft = ", ".join(_SOFT[word] for word in budget.at_soft) or "another"
+    shares = "".join(
+        f", at most {format_amount(dimension, share)} {name}"
+        for share, name in ((terms.per_task, "a task"), (terms.per_iteration, "an iteration"))
+        if share is not None
+    )
+    return (
+        f"{dimension}: {amount(100)}{shares}. At {budget.alert} % ({amount(budget.alert)}) one notice; "
+        f"from {budget.soft} % ({amount(budget.soft)}) {soft}; "
+        f"at 100 % {_hard(contract, dimension, terms)}."
+    )
+
+
+def _hard(contract: Contract, dimension: Dimension, terms: Ceiling) -> str:
+    match terms.on_exhaustion:
+        case Exhaustion.STOP:
+            return "nothing more is admitted and the session is stopped"
+        case Exhaustion.PARK:
+            return "nothing more is admitted and the session is parked, to be resumed after an extension"
+        case Exhaustion.ESCALATE:
+            return "nothing more is admitted, the worker is ended and you are asked for an extension"
+        case Exhaustion.DEGRADE:
+            model = contract.worker.cheaper.model if contract.worker.cheaper else "the cheaper model"
+            end = format_amount(dimension, terms.limit * (100 + terms.reserve) // 100)
+            return f"only {model} goes on, up to {end}, and then the session is parked"
+
+
+def _shown(check: Check) -> str:
+    holds = f", its output holding {check.expect!r}" if check.expect else ""
+    return f"`{shlex.join(check.run)}` within {format_duration(int(check.timeout * 1000))}{holds}"

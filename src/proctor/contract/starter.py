@@ -1,0 +1,158 @@
+"""`proctor init`: a contract for a project that exists, and the files it names where they are missing.
+
+Nothing that is there is ever written over. What is written loads, and holds only keys that run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TextIO
+
+from proctor.contract import ground
+from proctor.contract.load import load_state_only
+from proctor.contract.problems import FILE
+from proctor.contract.queue import peek
+from proctor.errors import UsageError
+from proctor.text import safe_line
+
+GOAL = "Say in one sentence what shall be true at the end"
+"""The goal of a fresh contract: a question, which `proctor check` does not take for an answer."""
+NO_CHECK = ("false",)
+"""The check of a fresh contract where no test command was found: it never passes."""
+
+_PLAIN = re.compile(r"(?!true$|false$|null$|yes$|no$|on$|off$)-{0,2}[a-z_./][a-z0-9_./-]*(?<![.-])", re.IGNORECASE)
+
+_CONTRACT = """\
+# The contract of this workspace: what survives, what it may cost, what proves progress, who says it is over.
+# `proctor check` reads it back in plain words.
+
+goal: {goal}
+
+worker:
+  kind: command
+{worker}
+  idle: 15m              # no output, no file change, no CPU for so long: the iteration ends
+
+state:
+  # what the checks rest on: readable for the worker, not writable
+  protect: {protect}
+  hide: []               # not even readable
+{git}
+budget:                  # every ceiling says what happens at it: stop, park, escalate
+  wall_clock:    {{limit: 4h, on_exhaustion: park}}         # active time; waits for you do not count
+  elapsed:       {{limit: 24h, on_exhaustion: park}}        # calendar time
+  tokens:        {{limit: 2M, on_exhaustion: park}}
+  iterations:    {{limit: 40, on_exhaustion: park}}
+  files_touched: {{limit: 60, on_exhaustion: escalate}}
+  lines_changed: {{limit: 4000, on_exhaustion: escalate}}
+  bytes_written: {{limit: 200M, on_exhaustion: stop}}
+
+progress:
+  # {why}
+  checks:                # for tasks that name no check of their own
+    - {{run: {check}, timeout: 5m}}
+
+approvals:               # tool(glob); what no line covers is asked
+  allow: ["read(*)"]
+  ask: ["shell(git push *)"]
+  deny: ["shell(rm -rf /*)"]
+
+notify: [bell]
+"""
+
+_PLAN = """\
+# Plan
+
+What is to be done, in which order, and why. The tasks themselves stand in `{tasks}`, one object each:
+
+    {example}
+
+A task is done when its check passes in a clean copy of the tree, and not before the work.
+"""
+_EXAMPLE = """{"id": 1, "task": "Port the refund endpoint", "spec": "specs/1.md",
+     "check": {"run": ["pytest", "-q", "tests/test_refund.py"]}}"""
+_PROGRESS = "# Progress\n\nWritten by proctor after every verdict; notes of the worker are kept.\n"
+_RULES = "# Rules\n\nOne line each, and every line earned by a real failure.\n"
+_SPECS = "# Specs\n\nOne file a task, named by its `spec`: what must hold, what must not change, how it is checked.\n"
+
+
+def init(workspace: Path) -> list[str]:
+    """Write what is missing and name it, in order. Raises UsageError where that cannot be done."""
+    if not workspace.is_dir():
+        raise UsageError(f"{workspace}: the workspace is not a folder")
+    created = [FILE] if _write(workspace, FILE, _contract(workspace)) else []
+    state = load_state_only(workspace)
+    files = {
+        state.plan: _PLAN.format(tasks=state.tasks, example=_EXAMPLE),
+        state.tasks: "[]\n",
+        state.progress: _PROGRESS,
+        state.rules: _RULES,
+    }
+    if peek(workspace, state).total and not (workspace / state.tasks).exists():
+        del files[state.tasks]  # the plan's open items are the task list; an empty one would hide them
+    if not (workspace / "specs").exists():
+        files["specs/README.md"] = _SPECS
+    return created + [name for name, text in files.items() if _write(workspace, name, text)]
+
+
+def _write(workspace: Path, name: str, text: str) -> bool:
+    """Create a file and say so; whatever stands there already stays, also a broken link."""
+    path = workspace / name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "x", encoding="utf-8") as file:
+            _fill(file, text)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and os.path.lexists(path):
+            return False
+        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    return True
+
+
+def _fill(file: TextIO, text: str) -> None:
+    """The whole text, on disk; half a file is taken away again, or it would never be written whole."""
+    try:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError:
+        os.unlink(file.name)
+        raise
+
+
+def _contract(workspace: Path) -> str:
+    suite = ground.suite(workspace)
+    return _CONTRACT.format(
+        goal=json.dumps(GOAL),
+        worker=_worker(ground.agents()),
+        protect=_list(suite.protect if suite else ()),
+        git=f"  # git: {safe_line(ground.git_state(workspace), 120)}; the first checkpoint holds the tree as it is\n",
+        why=f"found: {safe_line(suite.why, 120)}"
+        if suite
+        else "no test command was found; `false` never passes: replace it",
+        check=_list(suite.run if suite else NO_CHECK),
+    )
+
+
+def _worker(agents: tuple[ground.Agent, ...]) -> str:
+    if not agents:
+        return (
+            "  # no agent program was found on PATH; any program that reads the brief and edits files will do\n"
+            "  command: [python, tools/agent.py]\n"
+            "  brief: stdin           # stdin | file (named by $PROCTOR_BRIEF) | argument"
+        )
+    agent, names = agents[0], ", ".join(agent.run[0] for agent in agents)
+    return (
+        f"  # found on PATH: {names}. It runs without network: models are reached through the gateway only,\n"
+        "  # so name an upstream, e.g. gateway: {upstream: {main: {base_url: https://…, key: env:NAME}}}\n"
+        f"  command: {_list(agent.run)}\n"
+        f"  brief: {agent.brief:<15} # stdin | file (named by $PROCTOR_BRIEF) | argument"
+    )
+
+
+def _list(words: tuple[str, ...]) -> str:
+    """A YAML flow list, quoted where a word is not plainly a word."""
+    return f"[{', '.join(w if _PLAIN.fullmatch(w) else json.dumps(w, ensure_ascii=False) for w in words)}]"

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from proctor.contract.lint import MANY_FILES, Explanation, Facts, explain
+from proctor.contract.load import load
+from proctor.contract.starter import init
+
+from .conftest import SMALLEST
+
+Write = Callable[[str | bytes], Path]
+Explained = Callable[..., Explanation]
+
+WHOLE = """\
+goal: Port the billing service
+worker: {kind: command, command: [sh, agent], cheaper: {model: small}}
+state: {protect: [tests/], hide: [secrets/]}
+budget:
+  wall_clock: {limit: 4h, on_exhaustion: park, per_task: 1h}
+  cost: {limit: $20, on_exhaustion: degrade, reserve: 10%}
+  tool_calls: {limit: 3000, on_exhaustion: escalate}
+  bytes_written: {limit: 200M, on_exhaustion: stop}
+progress: {checks: [{run: [sh, -c, "exit 0"]}, {run: [ls], optional: true}]}
+termination: {final: {run: [ls, -l], timeout: 90s, expect: ok}}
+"""
+OFF = "progress: {plateau: {no_change: 0, shrinking: 0, same_failure: 0}}"
+TASKS = [{"id": n, "task": f"task {n}"} for n in (1, 2, 3)]
+
+
+@pytest.fixture
+def explained(write: Write, tmp_path: Path) -> Explained:
+    def explained(text: str = WHOLE, tasks: object = TASKS, facts: Facts | None = None) -> Explanation:
+        (tmp_path / "tasks.json").write_text(json.dumps(tasks))
+        for folder in ("tests", "secrets"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+        return explain(load(write(text)), tmp_path, facts)
+
+    return explained
+
+
+def test_a_whole_contract_answers_all_four_and_warns_of_nothing(explained: Explained) -> None:
+    told = explained()
+    assert [answer.question.split()[0] for answer in told.answers] == ["What", "What", "What", "Who"]
+    assert told.unanswered == ()
+    assert told.warnings == ()
+    assert all(line.isprintable() for line in told.lines())
+
+
+def test_each_ceiling_says_what_happens_at_50_70_and_100(explained: Explained) -> None:
+    told = explained()
+    assert told.ceilings == (
+        "wall_clock: 4h, at most 1h a task. At 50 % (2h) one notice; from 70 % (2h48m) the next brief asks for less, "
+        "optional checks are skipped; at 100 % nothing more is admitted and the session is parked, "
+        "to be resumed after an extension.",
+        "cost: $20.00. At 50 % ($10.00) one notice; from 70 % ($14.00) the next brief asks for less, "
+        "optional checks are skipped; at 100 % only small goes on, up to $22.00, and then the session is parked.",
+        "tool_calls: 3k. At 50 % (1.5k) one notice; from 70 % (2.1k) the next brief asks for less, "
+        "optional checks are skipped; at 100 % nothing more is admitted, "
+        "the worker is ended and you are asked for an extension.",
+        "bytes_written: 200M. At 50 % (100M) one notice; from 70 % (140M) the next brief asks for less, "
+        "optional checks are skipped; at 100 % nothing more is admitted and the session is stopped.",
+    )
+    text = "\n".join(told.lines())
+    assert "Counted and not limited: elapsed, tokens" in text
+
+
+def test_it_says_what_survives_what_proves_and_who_decides(explained: Explained) -> None:
+    text = "\n".join(explained().lines())
+    assert "Survives: the files of the workspace; the task list tasks.json" in text
+    assert "Ephemeral: the worker's context" in text
+    assert "Read-only to the worker: tests." in text
+    assert "Hidden from the worker: secrets." in text
+    assert "For tasks that name no check: `sh -c 'exit 0'` within 5m." in text
+    assert "Reported only: `ls`" in text
+    assert "What the worker says is a claim." in text
+    assert "proctor, never the worker: it is over when every task holds a passed verdict, and then `ls -l`" in text
+    assert "within 1m30s, its output holding 'ok' passes on a clean checkout" in text
+
+
+def test_what_init_writes_is_not_taken_for_an_answer(tmp_path: Path) -> None:
+    init(tmp_path)
+    told = explain(load(tmp_path), tmp_path)
+    assert [line.split(":")[0] for line in told.unanswered] == ["state", "progress", "termination"]
+
+
+def test_without_a_task_nobody_can_say_when_it_is_over(explained: Explained, tmp_path: Path) -> None:
+    assert explained(tasks=[]).unanswered[0].startswith("termination: there is no task")
+    assert explained(tasks={"tasks": TASKS}).unanswered == ()
+    assert "cannot be read" in explained(tasks=3).unanswered[0]
+    (tmp_path / "tasks.json").unlink()
+    (tmp_path / "PLAN.md").write_text("- [ ] one\n- [ ] two\n")
+    assert explain(load(tmp_path), tmp_path).unanswered == ()
+
+
+def test_one_short_task_is_no_job_for_this(explained: Explained, tmp_path: Path) -> None:
+    (tmp_path / "1.md").write_text("short")
+    task = {"id": 1, "task": "x", "spec": "1.md"}
+    assert "fits one context" in explained(tasks=[task]).warnings[0]
+    (tmp_path / "1.md").write_text("long " * 2_000)
+    assert explained(tasks=[task]).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "warning"),
+    [
+        (Facts(check_seconds=90, act_seconds=20), "the check costs more than the work (90 s a task against 20 s)"),
+        (Facts(unstable=2), "the check is unstable (2 verdicts did not repeat)"),
+        (Facts(oscillations=3), "fix the evaluator first"),
+        (Facts(ungated=("shell(git push)",)), "neither keyed nor asked about would go ahead unasked: shell(git push)"),
+    ],
+)
+def test_facts_of_other_rooms_become_warnings(explained: Explained, facts: Facts, warning: str) -> None:
+    (line,) = explained(facts=facts).warnings
+    assert warning in line
+    assert explained(facts=Facts(check_seconds=5, act_seconds=20)).warnings == ()
+
+
+def test_what_may_change_without_bound_or_undo_is_warned_of(explained: Explained, tmp_path: Path) -> None:
+    (line,) = explained(WHOLE.replace("  bytes_written: {limit: 200M, on_exhaustion: stop}\n", "")).warnings
+    assert "no ceiling bounds how much may change" in line
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("data/\nlink\n")
+    (tmp_path / "data" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("/usr")
+    assert explained().warnings == ()
+    for n in range(MANY_FILES):
+        (tmp_path / "data" / "deep" / str(n)).touch()
+    (line,) = explained().warnings
+    assert "cannot be undone" in line
+    assert "data/" in line
+
+
+def test_what_is_named_and_not_there_is_told(explained: Explained, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    told = explained(
+        WHOLE.replace("[sh, agent]", "[./agent, run.py]")
+        .replace("[tests/]", "[tests/, fixtures/]")
+        .replace("hide: [secrets/]", "hide: [secrets/], environment: {tools: [no-such-tool]}")
+        + "gateway: {upstream: {a: {base_url: 'https://a.example', key: env:NO_SUCH_KEY}}}\n"
+    )
+    assert told.warnings == (
+        "fixtures is not there, so nothing of it is guarded",
+        "./agent is not there",
+        "no-such-tool is not on PATH",
+        "run.py, which the worker's command names, is not there",
+        "gateway.upstream.a: NO_SUCH_KEY is not set in your environment",
+    )
+
+
+def test_loose_ends_of_a_smallest_contract_are_told(explained: Explained) -> None:
+    told = explained(
+        SMALLEST.replace("iterations: {limit: 40", "tokens: {limit: 2M").replace("[python, agent.py]", "[sh]")
+        .replace("progress: {checks: [{run: [pytest, -q]}]}", OFF)
+        + "sandbox: {kind: none}\n",
+        tasks=[{"id": 1, "task": "a", "check": {"run": ["ls"]}}, {"id": 2, "task": "b"}],
+    )  # fmt: skip
+    text = "\n".join(told.warnings)
+    for part in (
+        "no sandbox",
+        "1 of 2 tasks have no check",
+        "no ceiling on time",
+        "every plateau rule is off",
+        "protect is empty",
+    ):
+        assert part in text
+    assert told.unanswered == ()

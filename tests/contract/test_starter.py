@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from proctor.contract import ground
+from proctor.contract.load import load
+from proctor.contract.starter import GOAL, NO_CHECK, init
+from proctor.errors import UsageError
+
+ALL = ["proctor.yaml", "PLAN.md", "tasks.json", "PROGRESS.md", "RULES.md", "specs/README.md"]
+
+
+def put(workspace: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(text)
+    return workspace
+
+
+def program(folder: Path, name: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("#!/bin/sh\n")
+    (folder / name).chmod(0o755)
+
+
+def test_an_empty_project_gets_every_file_and_a_contract_that_loads(tmp_path: Path) -> None:
+    assert init(tmp_path) == ALL
+    contract = load(tmp_path)
+    assert contract.goal == GOAL
+    assert contract.progress.checks[0].run == NO_CHECK
+    assert json.loads((tmp_path / "tasks.json").read_text()) == []
+    assert init(tmp_path) == []
+
+
+def test_nothing_that_is_there_is_written_over(tmp_path: Path) -> None:
+    put(tmp_path, {name: f"mine: {name}" for name in ALL[1:]})
+    (tmp_path / "specs" / "README.md").unlink()
+    (tmp_path / "RULES.md").unlink()
+    (tmp_path / "RULES.md").symlink_to("nowhere")
+    assert init(tmp_path) == ["proctor.yaml"]
+    assert (tmp_path / "PLAN.md").read_text() == "mine: PLAN.md"
+    assert os.readlink(tmp_path / "RULES.md") == "nowhere"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_names_of_a_contract_that_is_there_are_followed(tmp_path: Path) -> None:
+    put(tmp_path, {"proctor.yaml": "state: {tasks: work/queue.json, plan: work/plan.md}\n"})
+    assert init(tmp_path) == ["work/plan.md", "work/queue.json", "PROGRESS.md", "RULES.md", "specs/README.md"]
+
+
+def test_the_open_items_of_a_plan_are_not_hidden_by_an_empty_task_list(tmp_path: Path) -> None:
+    put(tmp_path, {"PLAN.md": "# Plan\n\n- [ ] Port the billing\n"})
+    assert "tasks.json" not in init(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("files", "run", "protect"),
+    [
+        ({"pytest.ini": "[pytest]\n", "tests/test_a.py": ""}, "python -m pytest -q", ("tests", "pytest.ini")),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, "python -m pytest -q", ()),
+        ({"setup.cfg": "[tool:pytest]\n"}, "python -m pytest -q", ()),
+        ({"tests/test_a.py": "import pytest\n"}, "python -m pytest -q", ("tests",)),
+        ({"tests/test_a.py": "def test_a(): pass\n"}, "python -m pytest -q", ("tests",)),
+        ({"tests/test_a.py": "import unittest\n"}, "python -m unittest discover -s tests", ("tests",)),
+        (
+            {"tests/__init__.py": "", "tests/test_a.py": "from unittest import TestCase\n"},
+            "python -m unittest discover -t . -s tests",
+            ("tests",),
+        ),
+        ({"test_a.py": "import unittest\n"}, "python -m unittest", ()),
+        ({"package.json": '{"scripts": {"test": "vitest run"}}', "test/a.js": ""}, "npm test", ("test",)),
+        ({"package.json": '{"scripts": {"test": "jest"}}', "pnpm-lock.yaml": ""}, "pnpm test", ()),
+        ({"Cargo.toml": "[package]\n", "tests/a.rs": ""}, "cargo test", ("tests",)),
+        ({"go.mod": "module x\n"}, "go test ./...", ()),
+        ({"Makefile": "all:\n\techo\ntest: all\n\techo\n"}, "make test", ("Makefile",)),
+        ({"Makefile": "check :\n\techo\n"}, "make check", ("Makefile",)),
+    ],
+)
+def test_the_test_command_of_a_project_is_found(
+    tmp_path: Path, files: dict[str, str], run: str, protect: tuple[str, ...]
+) -> None:
+    init(put(tmp_path, files))
+    contract = load(tmp_path)
+    assert " ".join(contract.progress.checks[0].run).replace("python3", "python") == run
+    assert contract.state.protect == protect
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'},
+        {"package.json": "[" * 5_000},
+        {"package.json": '{"scripts": ["test"]}'},
+        {"pyproject.toml": "tool = 3\n"},
+        {"pyproject.toml": "not toml"},
+        {"Makefile": "test := x\nlatest: x\n"},
+        {"node_modules/x/test_a.py": "import unittest\n"},
+    ],
+    ids=lambda files: next(iter(files)),
+)
+def test_where_no_test_command_is_found_the_check_never_passes(tmp_path: Path, files: dict[str, str]) -> None:
+    init(put(tmp_path, files))
+    assert load(tmp_path).progress.checks[0].run == NO_CHECK
+
+
+def test_the_command_found_really_runs_the_tests(tmp_path: Path) -> None:
+    test = (
+        "import unittest\nfrom here import X\nclass T(unittest.TestCase):\n    def test_a(self): self.assertTrue(X)\n"
+    )
+    put(tmp_path, {"here.py": "X = 1\n", "tests/__init__.py": "", "tests/test_a.py": test})
+    suite = ground.suite(tmp_path)
+    assert suite is not None
+    argv = [sys.executable, *suite.run[1:]]
+    assert b"Ran 1 test" in subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stderr
+
+
+def test_the_agents_on_path_are_named_and_the_first_is_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin", "codex")
+    program(tmp_path / "bin", "aider")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    init(workspace)
+    assert "# found on PATH: codex, aider." in (workspace / "proctor.yaml").read_text()
+    command = load(workspace).worker.command
+    assert command is not None
+    assert (command[:2], command[-1]) == (("codex", "exec"), "-")
+    for agent in ground.AGENTS:
+        program(tmp_path / "bin2", agent.run[0])
+        monkeypatch.setenv("PATH", str(tmp_path / "bin2"))
+        (workspace / "proctor.yaml").unlink()
+        init(workspace)
+        assert (load(workspace).worker.command, load(workspace).worker.brief) == (agent.run, agent.brief)
+        (tmp_path / "bin2" / agent.run[0]).unlink()
+
+
+def test_the_state_of_git_is_told_and_git_runs_nothing_of_the_project(tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    assert ground.git_state(tmp_path) == "no repository"
+    subprocess.run([*git, "init", "-q", "-b", "trunk"], check=True)
+    assert ground.git_state(tmp_path) == "trunk, clean"
+    put(tmp_path, {"a": "1", "b": "2", ".gitattributes": "* filter=trap\n"})
+    subprocess.run([*git, "add", "a"], check=True)
+    for key, value in (
+        ("core.fsmonitor", f"touch {tmp_path}/ran-fsmonitor"),
+        ("filter.trap.clean", f"touch {tmp_path}/ran-filter"),
+    ):
+        subprocess.run([*git, "config", key, value], check=True)
+    (tmp_path / "a").write_text("changed")
+    assert ground.git_state(tmp_path) == "trunk, 3 changed or new"
+    init(tmp_path)
+    assert "# git: trunk, 3 changed or new" in (tmp_path / "proctor.yaml").read_text()
+    assert not list(tmp_path.glob("ran-*"))
+
+
+def test_a_workspace_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="the workspace is not a folder"):
+        init(tmp_path / "file")
+    (tmp_path / "specs").write_text("not a folder")
+    assert "specs/README.md" not in init(tmp_path)
+    put(tmp_path, {"proctor.yaml": "state: {plan: file/PLAN.md}\n"})
+    with pytest.raises(UsageError, match=r"file/PLAN\.md: cannot be written: "):
+        init(tmp_path)
