@@ -53,6 +53,12 @@ def test_a_bomb_of_aliases_is_refused_before_it_grows(refusal: Refusal) -> None:
     assert sum("aliases are not read" in line for line in lines) == 99
 
 
+def test_a_file_that_is_nothing_but_faults_is_told_in_part(refusal: Refusal) -> None:
+    lines = refusal(SMALLEST + "".join(f"k{n}: 1\n" for n in range(10_000)))
+    assert len(lines) == 201
+    assert lines[-1] == "proctor.yaml: and 9800 more"
+
+
 def test_duplicates_are_told_together_with_other_faults(refusal: Refusal) -> None:
     lines = refusal(SMALLEST + "goal: again\nbudgets: {}\nsandbox: {kind: docker, kind: none}\n")
     assert [line.split(": ")[1] for line in lines] == ["goal", "budgets", "sandbox.kind"]

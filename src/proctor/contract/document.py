@@ -161,19 +161,22 @@ def _mapping(events: Iterator[yaml.Event], document: Document, path: Place) -> d
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
             break
-        line = _line(event)
-        key = event.value if isinstance(event, yaml.ScalarEvent) else None
-        if key is None:
-            _node(event, events, Document(), path)
-            document.problems.append((path, line, "a key must be a word"))
-            key = ""
-        within = (*path, str(key))
+        if not isinstance(event, yaml.ScalarEvent):
+            document.problems.append((path, _line(event), "a key must be a word"))
+            _skip(event, events)
+            _skip(next(events), events)
+            continue
+        key, line = str(event.value), _line(event)
+        within = (*path, key)
         if key in items:
             document.problems.append((within, line, f"given twice, first on line {document.line(within)}"))
-            _node(next(events), events, Document(), within)
+            _skip(next(events), events)
             continue
         document.lines[within] = line
-        value = _node(next(events), events, document, within)
-        if isinstance(event, yaml.ScalarEvent):
-            items[str(key)] = value
+        items[key] = _node(next(events), events, document, within)
     return items
+
+
+def _skip(event: yaml.Event, events: Iterator[yaml.Event]) -> None:
+    """Go past a value that has no place of its own."""
+    _node(event, events, Document(), ())

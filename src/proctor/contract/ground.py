@@ -92,6 +92,8 @@ def ignored(workspace: Path) -> Ignored:
     paths = tuple(path for path in listed.split("\0") if path and not path.startswith(".proctor"))
     files = size = 0
     for path in paths:
+        if files >= _ENTRIES:
+            break
         for entry in _walk(workspace / path, _ENTRIES - files):
             files, size = files + 1, size + entry
     return Ignored(paths, files, size)
@@ -144,25 +146,25 @@ def _python(workspace: Path) -> Suite | None:
     pytest = (python, "-m", "pytest", "-q")
     if named := _pytest_named(workspace):
         return Suite(pytest, named, _present(workspace, "pytest.ini", "conftest.py", "tox.ini"))
-    files = list(_python_tests(workspace))
-    if not files:
+    tests = [path.relative_to(workspace) for path in _python_tests(workspace)]
+    if not tests:
         return None
-    texts = [_text(path) for path in files[:20]]
+    texts = [_text(workspace / path) for path in tests[:20]]
     if any(re.search(r"^\s*(?:import|from) pytest\b", text, re.MULTILINE) for text in texts):
-        return Suite(pytest, f"{files[0].relative_to(workspace)} imports pytest")
+        return Suite(pytest, f"{tests[0]}, and tests that import pytest")
     if not any(re.search(r"^\s*(?:import|from) unittest\b", text, re.MULTILINE) for text in texts):
-        return Suite(pytest, f"{files[0].relative_to(workspace)} is named as a test")
-    top = files[0].relative_to(workspace).parts[0]
-    where = (
-        ("discover", "-t", ".", "-s", top) if (workspace / top / "__init__.py").is_file() else ("discover", "-s", top)
-    )
-    why = f"{files[0].relative_to(workspace)} imports unittest"
-    return Suite((python, "-m", "unittest", *(where if (workspace / top).is_dir() else ())), why)
+        return Suite(pytest, f"{tests[0]} is named as a test")
+    top = workspace / tests[0].parts[0]
+    where: tuple[str, ...] = ()
+    if top.is_dir():
+        package = ("-t", ".") if (top / "__init__.py").is_file() else ()
+        where = ("discover", *package, "-s", top.name)
+    return Suite((python, "-m", "unittest", *where), f"{tests[0]}, and tests that import unittest")
 
 
 def _pytest_named(workspace: Path) -> str | None:
-    if _present(workspace, "pytest.ini", "conftest.py"):
-        return _present(workspace, "pytest.ini", "conftest.py")[0]
+    if found := _present(workspace, "pytest.ini", "conftest.py"):
+        return found[0]
     try:
         if "pytest" in tomllib.loads(_text(workspace / "pyproject.toml")).get("tool", {}):
             return "pyproject.toml has [tool.pytest]"

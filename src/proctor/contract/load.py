@@ -34,8 +34,8 @@ def load(workspace: Path) -> Contract:
             faults.add(place, message)
         if not _has_check(document, workspace):
             faults.add(("progress", "checks"), f"no check: what proves that a task is done? {A_CHECK}")
-    if faults.found or contract is None:
-        raise ContractError(faults.problems())
+    if (problems := faults.problems()) or contract is None:
+        raise ContractError(problems)
     contract._hash = hashlib.sha256(content).hexdigest()
     return contract
 

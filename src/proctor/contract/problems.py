@@ -18,6 +18,9 @@ from proctor.words import Exhaustion
 
 FILE = "proctor.yaml"
 
+MOST = 200
+"""Faults that are told one by one."""
+
 A_CEILING = "e.g. iterations: {limit: 40, on_exhaustion: park}"
 A_CHECK = "e.g. checks: [{run: [pytest, -q]}]"
 
@@ -49,10 +52,16 @@ class Faults:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self.found: dict[tuple[Place, int], str] = {}
+        self._found: dict[tuple[Place, int], str] = {}
+        self._more = 0
         for place, line, message in document.problems:
-            self.found.setdefault((place, line), message)
-        self._unread = {place for place, _ in self.found if place and not document.at(place)}
+            self._note(place, line, message)
+        self._unread = {place for place, _, _ in document.problems if place and not document.at(place)}
+
+    def add(self, place: Place, message: str) -> None:
+        """A fault of a key or an item."""
+        if not any(place[:depth] in self._unread for depth in range(1, len(place) + 1)):
+            self._note(place, self._document.line(place), message)
 
     def add_invalid(self, detail: ErrorDetails) -> None:
         """A fault that the model found. Its location has steps that only the model knows, which are left out."""
@@ -62,15 +71,19 @@ class Faults:
                 place = (*place, step)
         if detail["type"] == "missing":
             place = (*place, detail["loc"][-1])
-        self.add(place, _message(detail, place))
-
-    def add(self, place: Place, message: str) -> None:
-        if not any(place[: len(unread)] == unread for unread in self._unread):
-            self.found.setdefault((place, self._document.line(place)), message)
+        self.add(place, _message(detail, place) if len(self._found) < MOST else "")
 
     def problems(self) -> tuple[Problem, ...]:
-        ordered = sorted(self.found.items(), key=lambda item: item[0][1])
-        return tuple(Problem(FILE, line, _spoken(place), message) for (place, line), message in ordered)
+        """All of them; of a file that is nothing but faults, as many as a person can use."""
+        ordered = sorted(self._found.items(), key=lambda item: item[0][1])
+        found = [Problem(FILE, line, _spoken(place), message) for (place, line), message in ordered]
+        return (*found, *([Problem(FILE, 0, "", f"and {self._more} more")] if self._more else []))
+
+    def _note(self, place: Place, line: int, message: str) -> None:
+        if len(self._found) < MOST or (place, line) in self._found:
+            self._found.setdefault((place, line), message)
+        else:
+            self._more += 1
 
 
 def _spoken(place: Place) -> str:
