@@ -65,12 +65,12 @@ def test_each_ceiling_says_what_happens_at_50_70_and_100(explained: Explained) -
         "bytes_written: 200M. At 50 % (100M) one notice; from 70 % (140M) the next brief asks for less, "
         "optional checks are skipped; at 100 % nothing more is admitted and the session is stopped.",
     )
-    text = "\n".join(told.lines())
+    text = str(told)
     assert "Counted and not limited: elapsed, tokens" in text
 
 
 def test_it_says_what_survives_what_proves_and_who_decides(explained: Explained) -> None:
-    text = "\n".join(explained().lines())
+    text = str(explained())
     assert "Survives: the files of the workspace; the task list tasks.json" in text
     assert "Ephemeral: the worker's context" in text
     assert "Read-only to the worker: tests." in text

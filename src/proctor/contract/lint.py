@@ -66,6 +66,9 @@ class Explanation:
         yield from (f"warning: {safe_line(line)}" for line in self.warnings)
         yield from (f"unanswered: {safe_line(line)}" for line in self.unanswered)
 
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
 
 def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> Explanation:
     """Say what a loaded contract means here. Reads the workspace, runs nothing of it."""
