@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 MONEY, LOG = Path("src/invoice/money.py"), Path("PROGRESS.md")
+PAUSE = 0.25
+"""Seconds after each event, so that a person can follow."""
 ATTEMPTS = [
     ("format the float", "", 'return f"{whole:.2f}"'),
     ("round to two digits first", "", 'return f"{round(whole, 2):.2f}"'),
@@ -36,7 +38,7 @@ def total(prices):
 
 def tell(event, **fields):
     print(json.dumps({"proctor": event, **fields}), flush=True)
-    time.sleep(0.25)
+    time.sleep(PAUSE)
 
 
 brief = sys.stdin.read()
