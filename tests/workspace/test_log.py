@@ -32,6 +32,7 @@ def test_an_entry_is_appended_once_below_what_is_there() -> None:
 def test_lines_that_were_removed_come_back_before_the_new_ones() -> None:
     assert merged("a\nb\nc\n", "a\nX\nc\nworker") == ("a\nb\nc\nX\nworker\n", 1)
     assert merged("a\nb\n", "") == ("a\nb\n", 2)
+    assert merged("a\nb\n", "a\r\nb \r\n") == ("a\r\nb \r\n", 0)
     assert merged("a\nb\n", "a\nb\nworker") == ("a\nb\nworker", 0)
 
 

@@ -196,6 +196,16 @@ def test_a_log_starts_with_its_first_entry(tmp_path: Path) -> None:
     )
 
 
+def test_a_log_that_has_grown_too_long_is_set_aside_and_begun_anew(projection: Projection) -> None:
+    flood = "# Log\n" + "worker was here\n" * 100_000
+    (projection.workspace / "PROGRESS.md").write_text(flood)
+    projection.append(Entry(AT, "task 14 failed"), MARKS)
+    aside = ".proctor/projection/set-aside/001-PROGRESS.md"
+    assert text(projection, "PROGRESS.md") == f"Earlier entries: {aside}\n\n{Entry(AT, 'task 14 failed')}"
+    assert text(projection, aside) == flood
+    assert projection.restore() == ()
+
+
 def test_without_a_kept_copy_nothing_is_put_back(tmp_path: Path) -> None:
     (tmp_path / "tasks.json").write_text("[{")
     assert Projection(tmp_path, tmp_path / ".proctor").restore() == ()

@@ -12,7 +12,7 @@ from proctor.text import safe_line
 from proctor.words import TaskStatus
 from proctor.workspace.marking import Mark
 
-_DONE = re.compile(r"\b(?:done|completed?|finished|pass(?:ed|es)?|verified)\b|[✅✔]", re.IGNORECASE)
+_DONE = re.compile(r"\b(?:done|completed?|finished|pass(?:ed|es)|verified)\b|[✅✔]", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|never|no|cannot|todo|next)\b|n't\b|^> proctor: ", re.IGNORECASE)
 _TASK = re.compile(r"\btask\s{1,3}#?([\w.-]+)", re.IGNORECASE)
 _ALL = re.compile(r"\b(?:all|every) (?:the )?(?:[0-9]+ )?tasks?\b", re.IGNORECASE)
@@ -46,16 +46,16 @@ def merged(kept: str, current: str) -> tuple[str, int]:
 
     Also the number of lines that it lacked.
     """
-    missing = Counter(_lines(kept))
+    missing = Counter(map(str.rstrip, _lines(kept)))
     new = [line for line in _lines(current) if not _take(missing, line)]
-    lacking = sum(count for line, count in missing.items() if line.strip())
+    lacking = sum(count for line, count in missing.items() if line)
     return (_ended(kept) + "".join(f"{line}\n" for line in new), lacking) if lacking else (current, 0)
 
 
 def annotated(kept: str, current: str, marks: Iterable[Mark]) -> str:
     """The current text, with a line after each new claim that something is done which no verdict proves."""
     by_id = {str(mark.id): mark for mark in marks}
-    known = Counter(_lines(kept))
+    known = Counter(map(str.rstrip, _lines(kept)))
     lines = _lines(current)
     result: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
@@ -79,6 +79,7 @@ def _contradiction(line: str, marks: dict[str, Mark]) -> str:
 
 def _take(lines: Counter[str], line: str) -> bool:
     """Strike one such line off, if there is one."""
+    line = line.rstrip()
     if lines[line] <= 0:
         return False
     lines[line] -= 1

@@ -22,6 +22,7 @@ from proctor.workspace.log import Entry, annotated, appended, merged
 from proctor.workspace.marking import OWNED, Mark, with_marks
 
 _SHOWN = 10
+_LONG = files.LOG_LIMIT // 8  # characters of up to four bytes: the log stays readable with a worker's lines added
 _GONE = "deleted"
 
 
@@ -60,11 +61,16 @@ class Projection:
             files.write(self.workspace, self.tasks_file, marked)
 
     def append(self, entry: Entry, marks: Iterable[Mark]) -> None:
-        """Add an entry to the log, once; claims in the worker's new lines that no verdict proves are annotated."""
+        """Add an entry to the log, once; claims in the worker's new lines that no verdict proves are annotated.
+
+        A log that has grown too long is set aside whole, and a new one begun.
+        """
         kept = self._kept(self.progress_file) or ""
         current = files.read_optional(self.workspace, self.progress_file, files.LOG_LIMIT) or ""
         text, _ = merged(kept, current)
         text = appended(annotated(kept, text, marks), entry)
+        if len(text) > _LONG:
+            text = appended(f"Earlier entries: {self._set_aside(self.progress_file)}\n", entry)
         files.write(self.workspace, self.progress_file, text)
         self._keep(self.progress_file, text)
 

@@ -88,8 +88,7 @@ class Tree:
         while todo:
             folder = todo.pop()
             try:
-                inode = os.lstat(self.root / folder).st_ino
-                files, inner = self._list(folder)
+                inode, files, inner = self._list(folder)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError:  # unreadable is not gone
@@ -107,22 +106,27 @@ class Tree:
             todo += inner
         return touches
 
-    def _list(self, folder: str) -> tuple[dict[str, Fingerprint], list[str]]:
-        """What a folder holds that is not ignored: its files, and the paths of its folders."""
+    def _list(self, folder: str) -> tuple[int, dict[str, Fingerprint], list[str]]:
+        """A folder's inode and what it holds that is not ignored: its files, and the paths of its folders."""
         files: dict[str, Fingerprint] = {}
         inner: list[str] = []
-        with os.scandir(self.root / folder) as listing:
-            for item in listing:
-                path = f"{folder}/{item.name}" if folder else item.name
-                is_folder = item.is_dir(follow_symlinks=False)
-                if self.ignore(path, is_folder):
-                    continue
-                if is_folder:
-                    inner.append(path)
-                    continue
-                with contextlib.suppress(FileNotFoundError):
-                    files[item.name] = _fingerprint(item.stat(follow_symlinks=False))
-        return files, inner
+        symlinks = os.O_NOFOLLOW if folder else 0  # the workspace itself may be one
+        fd = os.open(self.root / folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | symlinks)
+        try:
+            with os.scandir(fd) as listing:
+                for item in listing:
+                    path = f"{folder}/{item.name}" if folder else item.name
+                    is_folder = item.is_dir(follow_symlinks=False)
+                    if self.ignore(path, is_folder):
+                        continue
+                    if is_folder:
+                        inner.append(path)
+                        continue
+                    with contextlib.suppress(FileNotFoundError):
+                        files[item.name] = _fingerprint(item.stat(follow_symlinks=False))
+            return os.fstat(fd).st_ino, files, inner
+        finally:
+            os.close(fd)
 
     def _note(self, folder: str, name: str, now: Fingerprint | None) -> list[Touch]:
         """Take over what a file is now; what that changes, if anything."""
