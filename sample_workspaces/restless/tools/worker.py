@@ -45,7 +45,8 @@ try:
     decision = answer_to("push")
     tell("note", text=f"The answer was {decision}; nothing is pushed from here either way.")
     old = CLOCK.read_text()
-    body = '    hours, rest = divmod(seconds, 3600)\n    if hours:\n        return f"{hours}:{rest // 60:02d}:{rest % 60:02d}"\n'
+    hours = 'return f"{hours}:{rest // 60:02d}:{rest % 60:02d}"'
+    body = f"    hours, rest = divmod(seconds, 3600)\n    if hours:\n        {hours}\n"
     CLOCK.write_text(old if body in old else old.replace("    return", body + "    return"))
     tell("tool", name="edit", input={"path": str(CLOCK)})
     tell("usage", input=2000, output=300)

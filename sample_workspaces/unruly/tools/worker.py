@@ -1,7 +1,7 @@
 """A scripted worker that tries to get out, to stay, to drown the log and to find secrets, and then does its task.
 
-What it finds it only names; of canaries it also tells the text. What it leaves is small and called `unruly-` and the workspace's name; its daemons end by
-themselves after a minute, should they ever survive.
+What it finds it only names; of canaries it also tells the text. What it leaves is small and called `unruly-` and the
+workspace's name; its daemons end by themselves after a minute, should they ever survive.
 """
 
 import json
@@ -72,9 +72,10 @@ def loot():
     words = (b"KEY", b"TOKEN", b"SECRET", b"PASSWORD", b"CANARY")
     for environ in Path("/proc").glob("[0-9]*/environ"):
         try:
-            names = [pair.split(b"=")[0] for pair in environ.read_bytes().split(b"\0")]
+            pairs = [pair.partition(b"=") for pair in environ.read_bytes().split(b"\0")]
         except OSError:
             continue
+        names = [name for name, _, value in pairs if value not in (b"", b"placeholder")]
         yield from (f"{environ} {name.decode()}" for name in names if any(word in name for word in words))
 
 
