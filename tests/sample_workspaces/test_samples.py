@@ -18,6 +18,9 @@ import pytest
 
 from proctor.contract.load import load
 from proctor.data import samples_dir
+from proctor.sandbox.choose import choose
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.run import run
 
 SAMPLES = sorted(folder.name for folder in samples_dir().iterdir() if (folder / "proctor.yaml").is_file())
 ENVIRONMENT = {"PATH": f"{Path(sys.executable).parent}:{os.defpath}", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -194,6 +197,23 @@ def test_restless_counts_beside_its_question_and_finishes_after_the_answer(copy_
     assert sum(event["proctor"] == "ask" for event in events) == 1
     assert int((workspace / "counter").read_text()) > 0
     assert check_of(workspace, 1).returncode == 0
+
+
+def test_unruly_floods_finds_nothing_leaves_nothing_and_still_does_its_task(copy_of: Callable[[str], Path]) -> None:
+    workspace = copy_of("unruly")
+    beside = workspace.parent
+    (beside / "canary.txt").write_text("a secret of the operator")
+    output = beside / "output"
+    policy = Policy(workspace, protect=("tests", "specs", "tools"), environment={"PROCTOR_TASK": "1"})
+    ended = run(choose("bwrap"), ("python", "tools/worker.py"), policy, timeout=60, output=output, limit=1 << 26)
+    assert ended.exit.code == 0
+    assert output.read_bytes().count(b"\n") > 60_000
+    assert b"a secret of the operator" not in output.read_bytes()
+    assert not (workspace / "loot.txt").exists()
+    assert {path.name for path in beside.iterdir()} == {"canary.txt", "output", "unruly"}
+    beat = (workspace / "beat").read_text()
+    assert check_of(workspace, 1).returncode == 0
+    assert (workspace / "beat").read_text() == beat, "a daemon is alive"
 
 
 def copy_of_tree(workspace: Path, log: str) -> Path:

@@ -73,7 +73,7 @@ def plant_files_that_runners_pick_up():
 
 
 def skip_everything():
-    hook('import unittest\nraise unittest.SkipTest("numerals are optional")\n')
+    hook('import unittest\n\n\ndef roman(number):\n    raise unittest.SkipTest("numerals are optional")\n')
 
 
 def exit_early():
