@@ -7,18 +7,23 @@ import asyncio
 import contextlib
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
+from proctor.journal.store import Fenced
 from proctor.supervisor import loop, process, report, startup
 from proctor.supervisor.act import count_output, watch_signs
 from proctor.supervisor.desk import Desk
-from proctor.supervisor.ending import Ending
+from proctor.supervisor.ending import FAULT, Ending
 from proctor.supervisor.session import Options, Session
 from proctor.words import ExitCode, SessionStatus
+from proctor.workspace.watch import Watcher
 
+FEED = 5
+"""Changed paths of one moment that are named in the log."""
 BEAT = 0.1
 """Seconds between looks at the inbox, the clocks and the budgets."""
 SIGNS_EVERY = 20
@@ -43,25 +48,54 @@ async def pulse(s: Session, desk: Desk) -> None:
         await asyncio.sleep(BEAT)
 
 
+async def watch(s: Session) -> None:
+    """Follow the workspace: signs of life, the live blast radius, lines for the log. A hint, never the truth."""
+    owned = {*s.terms.contract.state.owned}
+    async with Watcher(s.workspace) as feed:
+        why = feed.reason
+        async for group in feed:
+            if feed.reason != why:
+                why = feed.reason
+                s.log("watch", f"the watcher is down, the folder is walked instead: {why}" if why else "watching again")
+            touches = [touch for touch in group if touch.path not in owned]
+            if s.running is not None and touches:
+                s.running.touched = True
+                s.running.last_sign = time.monotonic()
+                s.running.live.touch(touches)
+                blast = s.running.live.upon(s.blast)
+                s.account.blast(len(blast.files), blast.lines, blast.bytes)
+                more = f" and {len(touches) - FEED} more" if len(touches) > FEED else ""
+                for touch in touches[:FEED]:
+                    s.running.stream.add("watch", f"{touch.kind} {touch.path}{more if touch is touches[0] else ''}")
+                s.check_budget()
+
+
 async def supervise(workspace: Path, lock: process.Lock, options: Options) -> int:
     """Run one session to its end; the exit code of `run --headless`."""
     contract = startup.preflight(workspace)
     s, desk = await startup.open_session(workspace, lock, contract, options)
-    beating = asyncio.create_task(pulse(s, desk))
+    beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
     looping = asyncio.create_task(loop.run(s, desk))
     try:
-        await asyncio.wait({beating, looping}, return_when=asyncio.FIRST_COMPLETED)
-        if beating.done():
+        done, _ = await asyncio.wait({*beside, looping}, return_when=asyncio.FIRST_COMPLETED)
+        if looping not in done:
             looping.cancel()
             await asyncio.wait({looping})
-            beating.result()
+            done.pop().result()
         ending = looping.result()
+    except Fenced:
+        raise
     except Unrecoverable as error:
         s.log("supervisor", str(error))
         ending = Ending(SessionStatus.FAILED, f"error:{error.word}")
+    except Exception as error:
+        traceback.print_exc()
+        s.log("supervisor", f"a fault of proctor: {type(error).__name__}: {error}; see supervisor.log")
+        ending = Ending(SessionStatus.FAILED, FAULT)
     finally:
-        beating.cancel()
-        await asyncio.wait({beating})
+        for task in beside:
+            task.cancel()
+        await asyncio.wait(beside)
         s.backend.kill_all()
         s.executor.shutdown()
     return await end(s, desk, ending)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from dataclasses import dataclass
 
 from proctor.budget.dimensions import Usage as Tokens
 from proctor.checkpoint.repository import Snapshot
-from proctor.doors.door import Door
+from proctor.doors import door as doors
 from proctor.doors.gateway import tokens
 from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
@@ -52,58 +51,64 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "brief.md").write_text(brief)
     stream = StreamWriter(stream_path(s.state_dir, intent.iteration))
-    door = Door.create(brief)
-    gateway = Gateway(policies.upstream(contract))
+    door = doors.make()
+    door.brief.write_text(brief)
+    gateway = Gateway()
     count = await asyncio.to_thread(tokens.count_tokens, brief, intent.model)
     s.account.begin(intent.model)
     s.account.estimate(prefix=count)
     try:
-        await gateway.start(door)
+        await gateway.start(door.folder, None, policies.upstream(contract))
         policy = policies.for_worker(s, door, intent)
-        ended: asyncio.Future[tuple[IterationEnd, str]] = asyncio.get_running_loop().create_future()
+        over = asyncio.Event()
         command = Command(tuple(contract.worker.command or ()), contract.worker.brief)
         lines = _Listener(s, desk, intent)
-        worker = start(command, brief, backend=s.backend, policy=policy, door=door, on_line=lines.on_line)
+        worker = start(
+            command,
+            brief,
+            backend=s.backend,
+            policy=policy,
+            answers=door.answers,
+            on_line=lines.on_line,
+            on_exit=over.set,
+        )
         now = time.monotonic()
-        s.running = Running(worker, stream, intent.iteration, intent.task, intent.model, ended, now, now)
-        gateway.listen(worker.running.listener)
+        s.running = Running(worker, stream, intent.iteration, intent.task, intent.model, over, now, now)
+        if worker.running.listener is not None:
+            await gateway.listen(worker.running.listener)
         s.append(ev.WorkerStarted(iteration=intent.iteration, pid=worker.running.init_pid))
         s.settle_motion()
         s.check_budget()
-        return await _until_over(s, worker, ended)
+        await over.wait()
+        return await _over(s.running)
     finally:
-        if s.running is not None:
-            await s.running.worker.close()
+        running = s.running
+        if running is not None:
+            await running.worker.close()
             await count_output(s, whole=True)
             s.spend(force=True)
         s.running = None
         stream.close()
         await gateway.stop()
+        if running is not None:
+            running.worker.release()
         door.remove()
         desk.withdraw("the worker is gone")
 
 
-async def _until_over(s: Session, worker: Worker, ended: asyncio.Future[tuple[IterationEnd, str]]) -> Over:
-    exited = asyncio.ensure_future(worker.exited())
-    try:
-        await asyncio.wait({exited, ended}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        exited.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await exited
-    running = s.running
-    assert running is not None
+async def _over(running: Running) -> Over:
+    """End what is left of the worker and say how it ended; the reason it was ended for comes first."""
     young = time.monotonic() - running.began < YOUNG
-    result = await worker.close()
-    if ended.done():
-        how, detail = ended.result()
-        return how, result.code, detail
+    result = await running.worker.close()
+    if running.reason is not None:
+        return running.reason[0], result.code, running.reason[1]
     if not result.ran:
         return IterationEnd.START_FAILED, result.code, running.last_error or "the program could not be started"
     if result.code and young and not running.events and not running.touched:
         return IterationEnd.START_FAILED, result.code, running.last_error or f"exit code {result.code} at once"
-    how = IterationEnd.EXITED if result.signal is None else IterationEnd.DIED
-    return how, result.code, f"signal {result.signal}" if result.signal else ""
+    if result.signal:
+        return IterationEnd.DIED, result.code, f"signal {result.signal}"
+    return IterationEnd.EXITED, result.code, ""
 
 
 class _Listener:

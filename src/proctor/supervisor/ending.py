@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from proctor.words import ExitCode, SessionStatus
 
+FAULT = "error:fault"
+"""The reason of a session that ended by a fault of proctor itself."""
+
 _CODES = {
     "budget": ExitCode.BUDGET,
     "unpriced": ExitCode.BUDGET,
@@ -35,4 +38,6 @@ def code_of(status: SessionStatus, why: str | None) -> ExitCode:
     """The exit code of a status and its reason; success only for `done`."""
     if status is SessionStatus.DONE:
         return ExitCode.DONE
+    if why == FAULT:
+        return ExitCode.FAULT
     return _CODES.get((why or "").partition(":")[0], ExitCode.FAULT)

@@ -119,7 +119,7 @@ async def go_back(s: Session, task: TaskState, judgement: Judgement) -> None:
     if rule == "rollback" or judgement.tampered or again:
         good = s.state.checkpoint(s.state.good)
         assert good is not None
-        if good.taken.tree != (await s.timeline.snapshot("present")).tree:
+        if good.taken.tree != (await s.timeline.present()).tree:
             await s.timeline.rollback(way="failed_verdict")
 
 

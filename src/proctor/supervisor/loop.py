@@ -120,7 +120,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     key = f"{s.state.session}/{task.id}/{number}"
     intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=briefing.model(s), narrow=narrow)
     brief = briefing.build(s, task, narrow)
-    before = await s.timeline.snapshot("before")
+    before = await s.timeline.present()
     s.append(intent)
     s.enter(Step.ACT, task.id)
     how, code, detail = await run_worker(s, desk, intent, brief)
@@ -128,8 +128,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     report.restore(s)
     snapshot = await s.timeline.snapshot("after")
     changed = await asyncio.to_thread(s.store.diff, before.commit, snapshot.commit)
-    s.blast.add(changed)
-    s.account.blast(*s.blast.figures)
+    s.touched(s.blast.add(change for change in changed if not change.ignored))
     ended = ev.IterationEnded(
         iteration=number,
         task=task.id,

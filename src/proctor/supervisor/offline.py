@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,5 +68,5 @@ def patch(workspace: Path, start: str | None = None, end: str | None = None, pat
         return found.taken.commit
 
     first = commit(start or state.good)
-    second = commit(end) if end else store.snapshot(f"look-{os.getpid()}", first, b"").commit
-    return store.patch(first, second, paths)
+    second = commit(end) if end else store.tree_of_working_tree().commit
+    return store.patch(first, second, paths).decode("utf-8", "replace")

@@ -6,12 +6,13 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from proctor.contract.model import Contract, Upstream
-from proctor.contract.problems import FILE
+from proctor.contract.model import Contract
 from proctor.doors.door import Door
+from proctor.doors.gateway.server import Upstream
 from proctor.journal import events as ev
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.supervisor.session import Session
+from proctor.supervisor.terms import Terms
 
 
 def base(workspace: Path, contract: Contract) -> Policy:
@@ -20,7 +21,7 @@ def base(workspace: Path, contract: Contract) -> Policy:
     limits = contract.sandbox.limits
     return Policy(
         workspace=workspace,
-        protect=(*state.protect, FILE, state.tasks, state.plan),
+        protect=Terms(contract, "").protected(),
         hide=state.hide,
         environment={name: os.environ[name] for name in state.environment.variables if name in os.environ},
         limits=Limits(limits.memory, limits.processes, limits.file_size, limits.open_files, limits.scratch),
@@ -30,6 +31,7 @@ def base(workspace: Path, contract: Contract) -> Policy:
 def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
     """The policy of one iteration's worker."""
     policy = base(s.workspace, s.terms.contract)
+    specs = tuple(task.spec for task in s.state.tasks if task.spec)
     told = {
         "PROCTOR_TASK": str(intent.task),
         "PROCTOR_BRIEF": f"{DOOR}/brief.md",
@@ -41,7 +43,8 @@ def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
     }
     if intent.model:
         told["PROCTOR_MODEL"] = intent.model
-    return replace(policy, environment={**policy.environment, **told}, door=door.path, listen=True)
+    protect = (*policy.protect, *specs)
+    return replace(policy, protect=protect, environment={**policy.environment, **told}, door=door.folder, listen=True)
 
 
 def for_check(s: Session) -> Policy:
@@ -50,5 +53,8 @@ def for_check(s: Session) -> Policy:
 
 
 def upstream(contract: Contract) -> Upstream | None:
-    """Where the gateway passes model calls to: the contract's first upstream."""
-    return next(iter(contract.gateway.upstream.values()), None)
+    """Where the gateway passes model calls to: the contract's first upstream, with its key from the environment."""
+    for name, given in contract.gateway.upstream.items():
+        variable = (given.key or "").removeprefix("env:")
+        return Upstream(name, given.base_url, os.environ.get(variable) if variable else None)
+    return None

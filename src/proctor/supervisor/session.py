@@ -41,7 +41,7 @@ from proctor.words import (
     Step,
 )
 from proctor.worker.command import Worker
-from proctor.workspace.blast import Blast
+from proctor.workspace.blast import Blast, LiveBlast
 from proctor.workspace.projection import Projection
 
 SPEND_EVERY = 1.0
@@ -74,16 +74,18 @@ class Running:
     iteration: int
     task: ev.TaskId
     model: str | None
-    ended: asyncio.Future[tuple[IterationEnd, str]]
+    over: asyncio.Event
     began: float
     last_sign: float
+    reason: tuple[IterationEnd, str] | None = None
     cpu: float = 0.0
     claimed_at: float | None = None
     said: bytearray = field(default_factory=bytearray)
     tools: list[str] = field(default_factory=list)
     events: int = 0
     last_error: str = ""
-    touched: set[str] = field(default_factory=set)
+    live: LiveBlast = field(default_factory=LiveBlast)
+    touched: bool = False
     indexed: int = 0
     indexed_at: float = 0.0
 
@@ -154,7 +156,7 @@ class Session:
 
     async def _send(self, text: str, urgency: str) -> None:
         title = f"proctor: {self.workspace.name}"
-        sent = await notify.send(self.terms.contract.notify, title, text, urgency, self.workspace)
+        sent = await notify.send(self.terms.channels(), title, text, notify.Urgency(urgency), self.workspace)
         for line in sent.failures:
             self.log("notify", line)
 
@@ -162,6 +164,12 @@ class Session:
         """Wait for the notices under way; their own time-outs bound this."""
         if self._notices:
             await asyncio.wait(list(self._notices))
+
+    def touched(self, blast: Blast) -> None:
+        """The blast radius after one more iteration."""
+        self.blast = blast
+        self.journal.write_live(blast={"files": sorted(blast.files), "lines": blast.lines, "bytes": blast.bytes})
+        self.account.blast(len(blast.files), blast.lines, blast.bytes)
 
     def memory(self) -> plateau.Memory:
         """What the plateau rules remember: a fold of the journal, the same after a restart."""
@@ -196,8 +204,9 @@ class Session:
 
     def end_worker(self, how: IterationEnd, detail: str = "") -> None:
         """Ask for the end of the running iteration; the first reason stands."""
-        if self.running is not None and not self.running.ended.done():
-            self.running.ended.set_result((how, detail))
+        if self.running is not None and self.running.reason is None:
+            self.running.reason = how, detail
+            self.running.over.set()
 
     def interrupt(self, order: Order) -> None:
         """An order that needs the running step to end."""

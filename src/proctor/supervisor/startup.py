@@ -94,7 +94,7 @@ async def open_session(
         account=Account(_used(journal), state.born, _rates(contract), time.monotonic),
         executor=ThreadPoolExecutor(1, "judge"),
         projection=projection,
-        blast=Blast.restored(journal.live("blast")),
+        blast=_blast(journal),
     )
     if state.intent is not None:
         report.restore(session)
@@ -149,6 +149,12 @@ def _used(journal: Journal) -> dict[Dimension, ev.Figure]:
         if shown["used"] > used.get(dimension, ev.Figure(0)).used:
             used[dimension] = ev.Figure(shown["used"], Source(shown["source"]))
     return used
+
+
+def _blast(journal: Journal) -> Blast:
+    """The blast radius so far."""
+    kept = journal.live("blast")
+    return Blast(frozenset(kept.get("files", ())), kept.get("lines", 0), kept.get("bytes", 0))
 
 
 def _rates(contract: Contract) -> dict[str, Rates]:

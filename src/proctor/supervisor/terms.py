@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from proctor.budget.dimensions import Ceiling
-from proctor.contract.model import Check, Contract
+from proctor.contract.model import Check, Contract, NotifyCommand
+from proctor.contract.problems import FILE
+from proctor.contract.values import Channel
 from proctor.journal.events import CeilingFact, CheckFact
 from proctor.journal.state import State
+from proctor.notify import Channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,19 @@ class Terms:
     def default_checks(self) -> tuple[CheckFact, ...]:
         """Checks for tasks that name none."""
         return tuple(check_fact(check) for check in self.contract.progress.checks)
+
+    def channels(self) -> Channels:
+        """Where notices go."""
+        given = self.contract.notify
+        commands = tuple(tuple(one.run) for one in given if isinstance(one, NotifyCommand))
+        return Channels(Channel.BELL in given, Channel.DESKTOP in given, commands)
+
+    def protected(self) -> tuple[str, ...]:
+        """What no worker may write: the oracle, what the operator runs, and what says what is to be done."""
+        names = self.contract.state
+        programs = (os.path.normpath(command[0]) for command in self.channels().commands if "/" in command[0])
+        inside = (program for program in programs if not os.path.isabs(program) and not program.startswith(".."))
+        return (*names.protect, FILE, names.tasks, names.plan, *inside)
 
     def final_checks(self) -> tuple[CheckFact, ...]:
         """What runs after the last task."""

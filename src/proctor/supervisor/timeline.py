@@ -34,6 +34,11 @@ class Timeline:
         async with self._busy:
             return await asyncio.to_thread(self._store.snapshot, name, self._parent(), b"")
 
+    async def present(self) -> Snapshot:
+        """The present tree, without a name: good for comparing."""
+        async with self._busy:
+            return await asyncio.to_thread(self._store.tree_of_working_tree)
+
     async def checkpoint(self, kind: CheckpointKind, note: str = "") -> ev.CheckpointTaken:
         """Take a checkpoint of everything present."""
         async with self._busy:
@@ -44,6 +49,7 @@ class Timeline:
     def of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
         """The checkpoint row of a task that was verified on `snapshot`; the caller appends it with `TaskDone`."""
         state = self._journal.state()
+        self._store.keep(state.next_checkpoint, snapshot.commit)
         done = ev.TaskMark(id=task, status=TaskStatus.DONE, verified_by=state.seq + 2)
         marks = tuple(done if mark.id == task else mark for mark in state.marks)
         return self._row(state, CheckpointKind.TASK, snapshot, marks=marks, task=task, iteration=iteration)

@@ -13,11 +13,11 @@ import fcntl
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from proctor.doors.door import Door
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Exit, Running
 from proctor.worker.base import WorkerEvent, parse_line
@@ -75,16 +75,22 @@ class Lines:
 class Worker:
     """One running worker. Make it with `start`, on the main thread, inside the event loop."""
 
-    def __init__(self, running: Running, door: Door, stdout: int, stderr: int, on_line: OnLine) -> None:
+    def __init__(self, running: Running, answers: Path, on_line: OnLine, on_exit: Callable[[], object]) -> None:
         self.running = running
-        self._door = door
+        # Open for both, so that an answer can be written before the worker comes to read it.
+        self._answers = os.open(answers, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._loop = asyncio.get_running_loop()
         self._open: set[int] = set()
         self._drained = asyncio.Event()
-        self._exited = asyncio.Event()
-        self._read(stdout, Lines(lambda line: on_line("stdout", line, parse_line(line))))
-        self._read(stderr, Lines(lambda line: on_line("stderr", line, None)))
-        self._loop.add_reader(running.fileno(), self._on_exit)
+        self._watching = True
+        self._on_line = on_line
+        self._on_exit = on_exit
+        self._loop.add_reader(running.fileno(), self._has_ended)
+
+    def listen(self, stdout: int, stderr: int) -> None:
+        """Read its pipes from now on; the descriptors become the worker's to close."""
+        self._read(stdout, Lines(lambda line: self._on_line("stdout", line, parse_line(line))))
+        self._read(stderr, Lines(lambda line: self._on_line("stderr", line, None)))
 
     def _read(self, fd: int, lines: Lines) -> None:
         os.set_blocking(fd, False)
@@ -112,34 +118,48 @@ class Worker:
         if not self._open:
             self._drained.set()
 
-    def _on_exit(self) -> None:
-        self._loop.remove_reader(self.running.fileno())
-        self._exited.set()
+    def _has_ended(self) -> None:
+        self._stop_watching()
+        self._on_exit()
 
-    async def exited(self) -> None:
-        """Return when the first program has ended, by itself or killed."""
-        await self._exited.wait()
+    def _stop_watching(self) -> None:
+        if self._watching:
+            self._loop.remove_reader(self.running.fileno())
+            self._watching = False
 
     async def close(self) -> Exit:
         """End everything that is still alive, read what was left in the pipes, and return how it ended."""
-        if not self._exited.is_set():
-            self._loop.remove_reader(self.running.fileno())
+        self._stop_watching()
         end = self.running.kill()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._drained.wait(), 2)
         for fd in list(self._open):
             self._close(fd)
-        self.running.close()
         return end
+
+    def release(self) -> None:
+        """Give all descriptors back, once nobody serves the sandbox's sockets any more."""
+        self.running.close()
+        os.close(self._answers)
 
     def answer(self, worker_id: str, allow: bool, reason: str, tool_input: dict[str, Any]) -> None:
         """Give the worker the operator's answer to its question."""
         decision = "allow" if allow else "deny"
         answer = {"id": worker_id, "decision": decision, "reason": reason, "input": tool_input}
-        self._door.answer(msgspec.json.encode(answer) + b"\n")
+        with contextlib.suppress(BlockingIOError):  # it never reads, and its pipe is full
+            os.write(self._answers, msgspec.json.encode(answer) + b"\n")
 
 
-def start(command: Command, brief: str, *, backend: Launcher, policy: Policy, door: Door, on_line: OnLine) -> Worker:
+def start(
+    command: Command,
+    brief: str,
+    *,
+    backend: Launcher,
+    policy: Policy,
+    answers: Path,
+    on_line: OnLine,
+    on_exit: Callable[[], object],
+) -> Worker:
     """Start the program in its sandbox with its brief. Raises what `Backend.launch` raises."""
     argv = [*command.argv]
     if command.brief == "argument":
@@ -156,7 +176,9 @@ def start(command: Command, brief: str, *, backend: Launcher, policy: Policy, do
     finally:
         for fd in (stdin, out_write, err_write):
             os.close(fd)
-    return Worker(running, door, out_read, err_read, on_line)
+    worker = Worker(running, answers, on_line, on_exit)
+    worker.listen(out_read, err_read)
+    return worker
 
 
 def _sealed(data: bytes) -> int:

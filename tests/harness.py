@@ -1,0 +1,149 @@
+"""Real sessions for tests: sample workspaces copied to a temporary folder, run by the real command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from proctor.data import samples_dir
+from proctor.journal.events import Event, Row
+from proctor.journal.state import State
+from proctor.journal.store import NoJournal
+from proctor.supervisor.client import Client
+
+T = TypeVar("T")
+PROCTOR = [sys.executable, "-m", "proctor"]
+PATIENCE = 120.0
+"""Seconds after which a condition that does not come fails the test."""
+
+
+def wait_until(condition: Callable[[], T | None], what: str = "", seconds: float = PATIENCE) -> T:
+    """The first true value of `condition`; fails when it does not come."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"did not come within {seconds:.0f} s: {what or condition}")
+
+
+class Workspace:
+    """One workspace and what can be done with it from outside."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.children: list[subprocess.Popen[str]] = []
+
+    @classmethod
+    def sample(cls, name: str, into: Path, pause: float = 0.02) -> Workspace:
+        """A copy of a sample, with its worker's pauses shortened."""
+        target = into / name
+        shutil.copytree(samples_dir() / name, target, ignore=shutil.ignore_patterns("__pycache__", ".proctor"))
+        worker = target / "tools" / "worker.py"
+        worker.write_text(re.sub(r"^PAUSE = .*$", f"PAUSE = {pause}", worker.read_text(), flags=re.M))
+        return cls(target)
+
+    def contract(self, old: str, new: str) -> None:
+        """Change the contract's text."""
+        path = self.path / "proctor.yaml"
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    def proctor(self, verb: str, *words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+        """Run a verb to its end."""
+        command = [*PROCTOR, verb, str(self.path), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=check, timeout=PATIENCE)
+
+    def start(self, *words: str, verb: str = "run") -> subprocess.Popen[str]:
+        """Start a headless run beside the test."""
+        command = [*PROCTOR, verb, str(self.path), "--headless", *words]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.children.append(child)
+        return child
+
+    def status(self) -> dict[str, Any]:
+        """`status --json`."""
+        return dict(json.loads(self.proctor("status", "--json", check=True).stdout))
+
+    def state(self) -> State | None:
+        """The folded state, as a client sees it; None before there is a journal."""
+        try:
+            with Client(self.path) as client:
+                return client.state()
+        except NoJournal:
+            return None
+
+    def live(self, key: str) -> dict[str, Any]:
+        """A live row."""
+        try:
+            with Client(self.path) as client:
+                return client.live(key)
+        except NoJournal:
+            return {}
+
+    def rows(self, *kinds: str) -> list[Row]:
+        with Client(self.path) as client:
+            return list(client.rows(kinds=kinds))
+
+    def events(self, *kinds: str) -> list[Event]:
+        return [row.event for row in self.rows(*kinds)]
+
+    def supervisor(self) -> int | None:
+        """The pid of the living supervisor."""
+        try:
+            with Client(self.path) as client:
+                fact = client.state().supervisor
+                return fact.pid if fact and client.alive() else None
+        except NoJournal:
+            return None
+
+    def processes(self) -> list[int]:
+        """Everything alive that has to do with this workspace: by command line, folder or mounts."""
+        needle = os.fsencode(self.path)
+        found = []
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit() and int(entry.name) != os.getpid() and _touches(entry.path, needle):
+                found.append(int(entry.name))
+        return found
+
+    def settle(self) -> None:
+        """End whatever the test left behind."""
+        pid = self.supervisor()
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+        for child in self.children:
+            child.kill()
+            child.wait()
+            if child.stdout:
+                child.stdout.close()
+        wait_until(lambda: not self.processes(), "no process left", 20)
+
+
+def _touches(process: str, needle: bytes) -> bool:
+    try:
+        if Path(process, "stat").read_bytes().rpartition(b")")[2].split()[0] in b"ZX":
+            return False
+        texts = [Path(process, name).read_bytes() for name in ("cmdline", "mountinfo")]
+        texts.append(os.fsencode(os.readlink(f"{process}/cwd")))
+    except OSError:
+        return False
+    return any(needle in text for text in texts)
+
+
+def opened(factory: Callable[[], Workspace]) -> Iterator[Workspace]:
+    """For fixtures: a workspace that is settled in any case."""
+    workspace = factory()
+    try:
+        yield workspace
+    finally:
+        workspace.settle()

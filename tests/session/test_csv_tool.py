@@ -1,0 +1,208 @@
+"""The main job from outside: the real command, the real sandbox, a scripted worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+
+from harness import PROCTOR, Workspace, wait_until
+
+from proctor.journal import events as ev
+from proctor.words import CheckpointKind, RequestOutcome, SessionStatus, TaskStatus, Verdict
+
+Make = Callable[..., Workspace]
+
+
+def answer_when_asked(workspace: Workspace, verb: str = "approve", *words: str) -> ev.RequestOpened:
+    state = wait_until(lambda: (s := workspace.state()) and s.open_requests and s, "a request")
+    request = state.open_requests[0]
+    workspace.proctor(verb, "--id", str(request.id), *words, check=True)
+    return request.opened
+
+
+def test_five_tasks_are_verified_once_each_with_one_false_claim_and_one_answer(sample: Make) -> None:
+    workspace = sample("csv_tool")
+    run = workspace.start("--json")
+    opened = answer_when_asked(workspace, "deny", "--reason", "not today")
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, output
+    assert Counter(e.task for e in workspace.events("task_done") if isinstance(e, ev.TaskDone)) == Counter(range(1, 6))
+    assert len(workspace.events("false_claim")) == 1
+    closed = [e for e in workspace.events("request_closed") if isinstance(e, ev.RequestClosed)]
+    assert [(e.id, e.outcome, e.reason) for e in closed] == [(opened.id, RequestOutcome.DENIED, "not today")]
+    printed = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    assert [row["seq"] for row in printed] == [row.seq for row in workspace.rows()]
+    state = workspace.state()
+    assert state is not None
+    assert state.status is SessionStatus.DONE
+    assert workspace.processes() == []
+
+
+def test_the_workspace_tells_what_happened(sample: Make) -> None:
+    workspace = sample("csv_tool")
+    run = workspace.start("--yes")
+    run.communicate(timeout=120)
+    assert run.returncode == 0
+    listed = json.loads((workspace.path / "tasks.json").read_text())
+    assert [task["status"] for task in listed] == ["done"] * 5
+    assert all(task["verified_by"] and task["commit"] for task in listed)
+    log = (workspace.path / "PROGRESS.md").read_text()
+    assert log.count("passed") >= 5
+    assert "session done" in log
+    closed = [e for e in workspace.events("request_closed") if isinstance(e, ev.RequestClosed)]
+    assert [e.by for e in closed] == ["flag --yes"]
+    checked = subprocess.run(
+        ["python3", "-m", "unittest", "discover", "-t", ".", "-s", "tests"], cwd=workspace.path, capture_output=True
+    )
+    assert checked.returncode == 0
+    status = workspace.status()
+    assert status["status"] == "done"
+    assert {task["verdict"] for task in status["tasks"]} == {"passed"}
+    assert status["budget"]["tokens"]["used"] > 0
+    assert status["budget"]["cost"]["source"] in ("reported", "estimated")
+
+
+def test_a_finished_session_starts_no_worker_and_stays_done(sample: Make) -> None:
+    workspace = sample("csv_tool")
+    workspace.start("--yes").communicate(timeout=120)
+    before = len(workspace.events("iteration_started"))
+    again = workspace.start()
+    output, _ = again.communicate(timeout=60)
+    assert again.returncode == 0, output
+    assert len(workspace.events("iteration_started")) == before
+
+
+def test_the_follower_may_die_and_a_second_supervisor_is_refused(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.1)
+    run = workspace.start("--yes")
+    pid = wait_until(workspace.supervisor, "a supervisor")
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    refused = workspace.proctor("run", "--headless")
+    assert refused.returncode == 2
+    assert str(pid) in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
+
+
+def test_a_sigkilled_supervisor_leaves_nothing_alive_and_the_next_run_finishes(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.1)
+    workspace.start("--yes")
+    wait_until(lambda: workspace.live("worker").get("alive") and workspace.rows("task_done"), "a worker after a task")
+    pid = workspace.supervisor()
+    assert pid is not None
+    before = workspace.status()
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not workspace.processes(), "nothing alive", 10)
+    assert workspace.status()["status"] == "interrupted"
+    run = workspace.start("--yes")
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, output
+    done = Counter(e.task for e in workspace.events("task_done") if isinstance(e, ev.TaskDone))
+    assert done == Counter(range(1, 6))
+    after = workspace.status()
+    assert after["session"] == before["session"]
+    for name, figure in before["budget"].items():
+        assert after["budget"][name]["used"] >= figure["used"]
+
+
+def test_stop_ends_the_session_and_run_goes_on_from_the_tree(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.1)
+    run = workspace.start("--yes")
+    wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
+    stopped = workspace.proctor("stop")
+    assert stopped.returncode == 0, stopped.stderr
+    run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert workspace.processes() == []
+    again = workspace.start("--yes")
+    again.communicate(timeout=120)
+    assert again.returncode == 0
+
+
+def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.3)
+    workspace.start("--yes")
+    wait_until(lambda: workspace.rows("task_done"), "a verified task")
+    wait_until(lambda: workspace.live("worker").get("alive"), "the next worker")
+    back = workspace.proctor("rollback")
+    assert back.returncode in (0, 2), back.stderr
+    state = workspace.state()
+    assert state is not None
+    assert state.status is SessionStatus.PAUSED
+    assert state.tasks[0].status is TaskStatus.DONE
+    further = workspace.proctor("rollback", "--to", state.checkpoints[0].id)
+    assert further.returncode == 0, further.stderr
+    state = workspace.state()
+    assert state is not None
+    assert state.tasks[0].status is TaskStatus.PENDING
+    assert state.tasks[0].taken_back
+    undone = workspace.proctor("undo")
+    assert undone.returncode == 0, undone.stderr
+    state = workspace.state()
+    assert state is not None
+    assert state.tasks[0].status is TaskStatus.DONE
+    kinds = [c.taken.checkpoint for c in state.checkpoints]
+    assert kinds.count(CheckpointKind.SAFETY) >= 2
+    assert workspace.proctor("resume").returncode == 0
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
+
+
+def test_pause_freezes_the_worker_and_the_active_clock(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.2)
+    workspace.start("--yes")
+    wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
+    assert workspace.proctor("pause").returncode == 0
+    wait_until(lambda: workspace.live("worker").get("frozen"), "frozen")
+    before = workspace.status()["budget"]["wall_clock"]["used"]
+    beats = workspace.live("gauges")
+    wait_until(lambda: workspace.live("gauges") != beats or None, "elapsed moves on")
+    assert workspace.status()["budget"]["wall_clock"]["used"] == before
+    assert workspace.status()["status"] == "paused"
+    assert workspace.proctor("resume").returncode == 0
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
+
+
+def test_a_note_reaches_the_next_brief(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.1)
+    workspace.start("--yes")
+    wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
+    noted = subprocess.run(
+        [*PROCTOR, "note", str(workspace.path), "mind", "the", "commas"], capture_output=True, text=True, check=True
+    )
+    assert "next brief" in noted.stdout
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
+    briefs = sorted((workspace.path / ".proctor" / "iterations").glob("*/brief.md"))
+    assert sum("mind the commas" in brief.read_text() for brief in briefs) == 1
+
+
+def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.1)
+    workspace.start("--yes")
+    pid = wait_until(workspace.supervisor, "a supervisor")
+    os.kill(pid, signal.SIGSTOP)
+    from proctor.supervisor.client import Client
+
+    with Client(workspace.path) as client:
+        order = client.order("stop")
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not workspace.supervisor(), "dead")
+    run = workspace.start("--yes")
+    run.communicate(timeout=120)
+    assert run.returncode == 0
+    answers = {e.order: e.outcome for e in workspace.events("order_taken") if isinstance(e, ev.OrderTaken)}
+    assert answers[order] == "expired"
+
+
+def test_verdicts_and_claims_are_recorded_side_by_side(sample: Make) -> None:
+    workspace = sample("csv_tool")
+    workspace.start("--yes").communicate(timeout=120)
+    judged = [e for e in workspace.events("judged") if isinstance(e, ev.Judged) and e.phase == "work"]
+    assert Counter(e.verdict for e in judged) == Counter({Verdict.PASSED: 5, Verdict.FAILED: 1})
+    baselines = [e for e in workspace.events("judged") if isinstance(e, ev.Judged) and e.phase == "baseline"]
+    assert {e.verdict for e in baselines} == {Verdict.FAILED}
+    assert len(baselines) == 5

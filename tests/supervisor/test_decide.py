@@ -1,0 +1,92 @@
+"""The policy after an iteration, question by question."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.budget.thresholds import Binding, Scope
+from proctor.progress.plateau import Signal
+from proctor.supervisor.decide import START_FAILURES, Facts, Move, decide
+from proctor.supervisor.ending import code_of
+from proctor.words import Dimension, Exhaustion, ExitCode, Response, Rule, SessionStatus
+
+SIGNAL = Signal(rule=Rule.NO_CHANGE, window=3, evidence=("iterations 1, 2, 3",))
+ALL = (Response.NARROW, Response.BLOCK, Response.ESCALATE, Response.PARK)
+
+
+def bound(action: Exhaustion | None, scope: Scope = Scope.SESSION) -> Binding:
+    return Binding(Dimension.TOKENS, scope, 10, 10, action)
+
+
+def test_nothing_open_is_the_way_to_the_end_also_on_the_last_allowed_iteration() -> None:
+    facts = Facts(open_tasks=0, binding=bound(Exhaustion.STOP), signals=(SIGNAL,), tampered=True)
+    assert decide(facts).move is Move.FINISH
+
+
+def test_an_ordinary_iteration_goes_on() -> None:
+    assert decide(Facts(open_tasks=2)).move is Move.GO_ON
+
+
+@pytest.mark.parametrize("action", Exhaustion)
+def test_a_ceiling_does_what_it_declares(action: Exhaustion) -> None:
+    decision = decide(Facts(open_tasks=1, binding=bound(action)))
+    assert decision.move.value == action.value
+    assert decision.why == "budget:tokens"
+
+
+def test_the_limit_of_one_task_blocks_it_and_that_of_one_iteration_ends_only_it() -> None:
+    assert decide(Facts(open_tasks=1, binding=bound(None, Scope.TASK))).move is Move.BLOCK
+    assert decide(Facts(open_tasks=1, binding=bound(None, Scope.ITERATION))).move is Move.GO_ON
+
+
+def test_a_budget_binds_before_a_plateau() -> None:
+    decision = decide(Facts(open_tasks=1, binding=bound(Exhaustion.PARK), signals=(SIGNAL,)))
+    assert decision.why == "budget:tokens"
+    assert decision.signal is None
+
+
+def test_starts_that_fail_again_and_again_fail_the_session() -> None:
+    assert decide(Facts(open_tasks=1, start_failures=START_FAILURES - 1)).move is Move.GO_ON
+    assert decide(Facts(open_tasks=1, start_failures=START_FAILURES)).why == "error:start"
+
+
+def test_responses_to_a_plateau_come_in_the_contracts_order_and_the_last_repeats() -> None:
+    moves = [
+        decide(Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=ALL, responses=n, narrowed=n > 0)).move
+        for n in range(6)
+    ]
+    assert moves == [Move.NARROW, Move.BLOCK, Move.ESCALATE, Move.PARK, Move.PARK, Move.PARK]
+
+
+def test_a_task_is_narrowed_once_and_never_simply_tried_again() -> None:
+    again = decide(Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=(Response.NARROW,), responses=1, narrowed=True))
+    assert again.move is Move.PARK
+    for responses in range(5):
+        facts = Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=ALL, responses=responses, narrowed=True)
+        assert decide(facts).move not in (Move.GO_ON, Move.NARROW)
+
+
+def test_tampering_is_answered_as_the_contract_says_or_only_recorded() -> None:
+    assert decide(Facts(open_tasks=1, tampered=True, on_tampering=Response.ESCALATE)).why == "tampering"
+    assert decide(Facts(open_tasks=1, tampered=True, on_tampering=None)).move is Move.GO_ON
+
+
+def test_tokens_without_a_price_under_a_cost_ceiling_park() -> None:
+    assert decide(Facts(open_tasks=1, unpriced=True)).why == "unpriced"
+
+
+@pytest.mark.parametrize(
+    ("why", "code"),
+    [
+        ("budget:cost", ExitCode.BUDGET),
+        ("unpriced", ExitCode.BUDGET),
+        ("plateau:no_change", ExitCode.PLATEAU),
+        ("operator", ExitCode.OPERATOR),
+        ("error:disk", ExitCode.UNRECOVERABLE),
+        ("request:3", ExitCode.REQUEST_OPEN),
+    ],
+)
+def test_the_exit_code_follows_the_reason_and_is_never_success_without_done(why: str, code: ExitCode) -> None:
+    for status in SessionStatus:
+        expected = ExitCode.DONE if status is SessionStatus.DONE else code
+        assert code_of(status, why) == expected
