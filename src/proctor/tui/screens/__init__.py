@@ -1,0 +1,1 @@
+"""The screens: the session, and what lies over it for a moment."""

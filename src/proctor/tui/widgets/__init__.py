@@ -1,0 +1,1 @@
+"""The widgets: few, small, and without an opinion on what they show."""

@@ -1,0 +1,240 @@
+"""The application: one session, one feed, one view. It reads through the feed and acts through the operator."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from proctor.supervisor.client import Client
+from proctor.supervisor.process import state_home
+from proctor.text import safe_line
+from proctor.tui import terminal, themes
+from proctor.tui.actions import BY_VERB
+from proctor.tui.feed import Feed
+from proctor.tui.operator import Operator
+from proctor.tui.palette import Actions
+from proctor.tui.panels.banner import summary
+from proctor.tui.screens.budget import Budget
+from proctor.tui.screens.reading import Reading
+from proctor.tui.screens.session import Session
+from proctor.tui.view import View
+from proctor.tui.widgets.dock import Dock
+
+FIGURES = 0.25
+"""Seconds between repaints of figures."""
+
+Offline = Callable[[str, dict[str, Any]], str]
+"""Does a checkpoint verb without a supervisor: verb and arguments in, one line out. Runs in a thread."""
+
+
+class ProctorApp(App[int]):
+    """The screen of one workspace's session. It may come, go and die without the session noticing."""
+
+    TITLE = "proctor"
+    CSS_PATH = "app.tcss"
+    COMMANDS: ClassVar[set[Any]] = {Actions}
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", show=False, priority=False)]
+    NOTIFICATION_TIMEOUT = 5
+
+    class Moved(Message):
+        """The feed has something to take."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        offline: Offline,
+        start: Callable[[], None],
+        diff: Callable[[], str],
+        theme: str | None = None,
+        ascii_only: bool = False,
+    ) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self.offline, self.start, self.diff = offline, start, diff
+        self.view = View(workspace, datetime.now(UTC))
+        self.feed = Feed(lambda: Client(workspace), self._wake)
+        self.operator = Operator(self)
+        self.session = Session()
+        self.themes = themes.load_themes()
+        self._keys, self._keys_problem = themes.load_keys()
+        self._wanted_theme = theme
+        self._titled = ""
+        self.set_class(ascii_only, "-ascii")
+
+    # --- life ---------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        for found in self.themes.found.values():
+            self.register_theme(found)
+        self.use_theme(self._wanted_theme or self._default_theme())
+        self.set_keymap(self._keys)
+        self.push_screen(self.session)
+        for problem in (*self.themes.problems, self._keys_problem):
+            if problem:
+                self.say(problem, well=False)
+        self._write(terminal.KEEP_TITLE)
+        self.feed.start()
+        self.set_interval(FIGURES, self._tick)
+
+    def on_unmount(self) -> None:
+        self.feed.stop()
+        self._write(terminal.GIVE_TITLE_BACK)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """What our style sheets use beyond Textual's own names; every theme of ours gives its own."""
+        ours = {"dim": "#8d949e", "faint": "#565d67", "badge-text": "#15171a"}
+        return {**super().get_theme_variable_defaults(), **ours}
+
+    def _default_theme(self) -> str:
+        return themes.SIXTEEN if self.console.color_system == "standard" else themes.DEFAULT
+
+    def use_theme(self, name: str) -> None:
+        """Change the colours; an unknown name is told and changes nothing."""
+        if name in self.themes.found:
+            self.theme = name
+        else:
+            self.theme = self._default_theme()
+            self.say(f"no theme {safe_line(name, 40)!r}; there are {', '.join(sorted(self.themes.found))}", well=False)
+
+    # --- what comes ---------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        self.post_message(self.Moved())
+
+    @on(Moved)
+    def _moved(self) -> None:
+        news = self.feed.take()
+        if news is None:
+            return
+        self.view = replace(
+            self.view,
+            now=datetime.now(UTC),
+            state=news.state,
+            alive=news.alive,
+            gauges=news.gauges,
+            loop=news.loop,
+            worker=news.worker,
+            fired=news.fired,
+            trouble=news.trouble,
+            startable=news.state is None and (self.workspace / "proctor.yaml").exists(),
+        )
+        if not self.session.is_mounted:
+            return
+        self.session.log_view.add(news.entries)
+        for verb, text, well in news.answers:
+            self.say(text, well=well)
+            if not well and verb in ("approve", "deny", "extend"):
+                self.dock.reopen()
+        if news.notices and not self.app_focus:
+            self.bell()
+        self.show()
+
+    def show(self) -> None:
+        """Draw the view."""
+        if self.session.is_mounted:
+            self.session.show()
+        title = f"{self.view.status} · {self.view.project} · proctor"
+        if title != self._titled:
+            self._titled = title
+            self._write(terminal.title(safe_line(title, 120)))
+
+    def _tick(self) -> None:
+        self.view = replace(self.view, now=datetime.now(UTC))
+        if self.session.is_mounted:
+            self.session.tick()
+        if isinstance(self.screen, Budget):
+            self.screen.show()
+
+    @property
+    def dock(self) -> Dock:
+        return self.session.dock
+
+    # --- what goes ----------------------------------------------------------------------------
+
+    def say(self, text: str, *, well: bool = True, seconds: float | None = None) -> None:
+        """One quiet line in the corner, for a moment."""
+        severity = "information" if well else "warning"
+        self.notify(safe_line(text, 300), severity=severity, timeout=seconds, markup=False)  # type: ignore[arg-type]
+
+    def copy(self, text: str) -> None:
+        """To the clipboard by the terminal's own sequence, and to a file where a terminal does not do that."""
+        self.copy_to_clipboard(text)
+        path = state_home() / "copied.txt"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_text(text, errors="replace")
+        except OSError:
+            self.say("copied")
+        else:
+            self.say(f"copied; also in {path}")
+
+    def action_copy_text(self) -> None:
+        """Copy what the page in front shows."""
+        if isinstance(self.screen, Reading):
+            self.copy(self.screen.text)
+
+    def key_of(self, verb: str) -> str:
+        """The key of an action, as bound now."""
+        return self._keys.get(verb, BY_VERB[verb].key)
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+    def _write(self, sequence: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+
+def run(
+    workspace: Path,
+    *,
+    offline: Offline,
+    start: Callable[[], None],
+    diff: Callable[[], str],
+    theme: str | None = None,
+    mouse: bool = True,
+) -> int:
+    """Show the session of `workspace` until the operator leaves; the session goes on.
+
+    Returns the exit code of a session that has ended, else 0. `offline` does checkpoint verbs without a supervisor,
+    `start` starts one, `diff` gives the patch since the last good checkpoint; all three run in threads.
+    """
+    app = ProctorApp(
+        workspace,
+        offline=offline,
+        start=start,
+        diff=diff,
+        theme=theme or os.environ.get("PROCTOR_THEME"),
+        ascii_only=terminal.ascii_wanted(os.environ),
+    )
+    terminal.end_with_terminal()
+    code = app.run(mouse=mouse)
+    sys.stdout.write(farewell(app.view) + "\n")
+    return code or ending(app.view)
+
+
+def ending(view: View) -> int:
+    """The exit code of an ended session; 0 while it goes on."""
+    supervisor = view.state.supervisor if view.state else None
+    return supervisor.exit_code or 0 if supervisor and supervisor.ended else 0
+
+
+def farewell(view: View) -> str:
+    """The last line on the terminal: the same status word, what it took, and how to come back."""
+    if view.state is None:
+        return f"{view.project}: no session; `proctor run` starts one"
+    headline, (standing, *_) = summary(view)
+    back = "; `proctor attach` comes back" if view.alive else ""
+    return f"{view.project}: {headline[0].lower()}{headline[1:]} · {standing}{back}"

@@ -1,0 +1,297 @@
+"""The lines of the log: a worker's stream and the journal's rows, told in one form. Pure; everything is made safe.
+
+The stream and the journal say some things twice (a claim, a request); the journal's word is shown, because it is
+the one that counts.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from proctor.journal import events as ev
+from proctor.journal.stream import Line as StreamLine
+from proctor.text import safe_line
+from proctor.tui import format as fmt
+from proctor.tui.glyphs import CHECKPOINT, CLAIM
+from proctor.tui.spans import Role
+from proctor.words import CheckpointKind, Level, Phase, RequestOutcome, Response, Rule, SessionStatus, Verdict
+
+BODY = 1_000
+"""Characters shown of one line; the file keeps the rest."""
+RAW_PER_BATCH = 200
+"""Plain lines shown of one batch: what comes faster than this is counted, not shown."""
+KINDS = (
+    "session_started", "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
+    "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "task_moved",
+    "checkpoint_taken", "rolled_back", "level_crossed", "ceiling_raised", "degraded", "plateau_signal",
+    "plateau_fired", "plateau_reset", "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged",
+)  # fmt: skip
+"""Kinds of rows that the log or the screen looks at."""
+_MAIN_ARGUMENTS = ("command", "cmd", "path", "file_path", "file", "pattern", "url", "query", "name")
+
+
+class Kind(StrEnum):
+    """What a log line is: a break between iterations, the harness's word, the worker's protocol, plain output."""
+
+    BREAK = "break"
+    HARNESS = "harness"
+    WORKER = "worker"
+    RAW = "raw"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the log. `word` names it in a narrow column; `rows` is how many rows it may take."""
+
+    at: datetime
+    kind: Kind
+    word: str
+    text: str
+    role: Role = Role.TEXT
+    rows: int = 2
+
+
+def main_argument(arguments: dict[str, Any]) -> tuple[str, str]:
+    """The name and text of a tool call's main argument; `("", all as JSON)` when none stands out."""
+    for name in _MAIN_ARGUMENTS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return name, value
+        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+            return name, " ".join(value)
+    texts = [(name, value) for name, value in arguments.items() if isinstance(value, str)]
+    if len(texts) == 1 == len(arguments):
+        return texts[0]
+    return "", json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
+
+
+# --- the worker's stream ----------------------------------------------------------------------
+
+
+def from_stream(lines: Iterable[StreamLine]) -> list[Entry]:
+    """Entries of a batch of the stream. Of a flood the last lines are kept and the rest is counted."""
+    entries: list[Entry] = []
+    raw: list[StreamLine] = []
+    hidden: tuple[int, StreamLine | None] = (0, None)
+    for one in lines:
+        if one.event:
+            if entry := _protocol(one):
+                entries.append(entry)
+        else:
+            raw.append(one)
+    if len(raw) > RAW_PER_BATCH:
+        hidden = len(raw) - RAW_PER_BATCH, raw[0]
+        raw = raw[-RAW_PER_BATCH:]
+    plain = [_raw(one) for one in raw]
+    if hidden[1] is not None:
+        text = f"{hidden[0]:,} lines more than can be read; all are in the iteration's worker.jsonl"
+        plain.insert(0, Entry(hidden[1].at, Kind.RAW, "", text, Role.FAINT, 1))
+    return list(heapq.merge(entries, plain, key=lambda entry: entry.at))
+
+
+def _raw(one: StreamLine) -> Entry:
+    text = safe_line(one.text, BODY) + (f" … {one.cut:,} bytes more" if one.cut else "")
+    word = {"stderr": "err", "harness": "proctor"}.get(one.source, "")
+    return Entry(one.at, Kind.RAW, word, text, Role.DIM, 2)
+
+
+def _protocol(one: StreamLine) -> Entry | None:
+    try:
+        said = json.loads(one.text)
+    except ValueError:
+        return _raw(one)
+    match one.event:
+        case "tool":
+            arguments = said.get("input")
+            text = main_argument(arguments)[1] if isinstance(arguments, dict) else str(arguments or "")
+            name = safe_line(str(said.get("name") or "tool"), 12)
+            return Entry(one.at, Kind.WORKER, name, safe_line(text, BODY))
+        case "note":
+            return Entry(one.at, Kind.WORKER, "says", safe_line(str(said.get("text") or ""), BODY), rows=4)
+        case _:
+            return None  # usage moves the gauges; claims and questions have rows of their own
+
+
+# --- the journal's rows -----------------------------------------------------------------------
+
+RULES = {
+    Rule.NO_CHANGE: "no check changed its answer",
+    Rule.SHRINKING: "each change is smaller than the one before",
+    Rule.SAME_FAILURE: "the same failure comes back",
+    Rule.REVISIT: "the work returns to where it was",
+    Rule.NO_OP: "iterations change nothing",
+    Rule.STALLED: "no task moves",
+}
+"""What each plateau rule saw, in words."""
+RESPONSES = {
+    Response.NARROW: "the next brief is narrower",
+    Response.BLOCK: "the task is set aside",
+    Response.ESCALATE: "you are asked",
+    Response.PARK: "the session parks",
+    Response.STOP: "the session stops",
+}
+_VERDICT_ROLE = {Verdict.PASSED: Role.GOOD}
+_OUTCOME_ROLE = {RequestOutcome.GRANTED: Role.TEXT, RequestOutcome.DENIED: Role.TEXT}
+
+
+def from_row(row: ev.Row) -> Entry | None:
+    """The entry of a journal row; None for rows that are no news to a reader."""
+    tell = _TELLERS.get(type(row.event))
+    told = tell(row.event) if tell else None
+    if told is None:
+        return None
+    word, text, *rest = told
+    role = rest[0] if rest else Role.TEXT
+    kind = Kind.BREAK if isinstance(row.event, ev.IterationStarted) else Kind.HARNESS
+    return Entry(row.at, kind, word, safe_line(text, BODY), role, 3)
+
+
+Told = tuple[str, str] | tuple[str, str, Role] | None
+
+
+def _status_changed(e: ev.StatusChanged) -> Told:
+    if e.status in (SessionStatus.RUNNING, SessionStatus.ASKING, SessionStatus.PLATEAU):
+        return None  # the header says it, and a request has its own row
+    return "status", f"{e.status}" + (f" · {e.why}" if e.why else ""), Role.STRONG
+
+
+def _iteration_started(e: ev.IterationStarted) -> Told:
+    return "", f"iteration {e.iteration} · task {e.task}" + (" · narrow" if e.narrow else "")
+
+
+def _iteration_ended(e: ev.IterationEnded) -> Told:
+    size = (
+        f" · {fmt.counted(e.files, 'file')}, {fmt.counted(e.lines, 'line')}"
+        if e.files or e.lines
+        else " · nothing changed"
+    )
+    how = e.how.replace("_", " ") + (f" {e.exit_code}" if e.exit_code is not None else "")
+    return "worker", f"{how}{size}" + (f" · {e.detail}" if e.detail else ""), Role.DIM
+
+
+def _judged(e: ev.Judged) -> Told:
+    if e.phase is Phase.BASELINE:
+        if e.verdict is Verdict.VACUOUS:
+            return (
+                "check",
+                f"task {e.task} proves nothing: {e.reason or 'its check passed before the work'}",
+                Role.ATTENTION,
+            )
+        return None
+    what = "final check" if e.phase is Phase.FINAL else f"task {e.task}"
+    failing = f": {', '.join(e.failing[:3])}" if e.failing else ""
+    reason = f" · {e.reason}" if e.reason and e.verdict is not Verdict.PASSED else ""
+    return "verdict", f"{what} {e.verdict}{failing}{reason}", _VERDICT_ROLE.get(e.verdict, Role.TEXT)
+
+
+def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
+    if e.checkpoint is CheckpointKind.SAFETY:
+        return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything before the rollback", Role.DIM
+    what = f"task {e.task}" if e.checkpoint is CheckpointKind.TASK else str(e.checkpoint)
+    note = f" · {e.note}" if e.note else ""
+    return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id} {what}{note}", Role.DIM
+
+
+def _rolled_back(e: ev.RolledBack) -> Told:
+    if e.failed:
+        return "back", f"the {e.way} did not happen: {e.failed}", Role.DANGER
+    ways = {"undo": "undone", "redo": "done again", "failed_verdict": "back after a failed verdict"}
+    return (
+        "back",
+        f"{ways.get(e.way, 'rolled back')} to {e.target}, {fmt.counted(e.changed, 'file')} changed",
+        Role.STRONG,
+    )
+
+
+def _level_crossed(e: ev.LevelCrossed) -> Told:
+    if e.level is Level.OK:
+        return None
+    used, limit = fmt.amount(e.dimension, e.used), fmt.limit(e.dimension, e.limit)
+    return "budget", f"{fmt.LABEL[e.dimension]} {fmt.LEVEL[e.level]}: {used} of {limit}", fmt.LEVEL_ROLE[e.level]
+
+
+def _ceiling_raised(e: ev.CeilingRaised) -> Told:
+    by, limit = fmt.amount(e.dimension, e.by), fmt.limit(e.dimension, e.limit)
+    return "budget", f"{fmt.LABEL[e.dimension]} raised by {by} to {limit}", Role.STRONG
+
+
+def _plateau_fired(e: ev.PlateauFired) -> Told:
+    return "plateau", f"{e.rule} over {e.window}: {RULES[e.rule]}; {RESPONSES[e.response]}", Role.DANGER
+
+
+def _request_opened(e: ev.RequestOpened) -> Told:
+    text = main_argument(e.input)[1] if e.tool else ""
+    return "asks", f"#{e.id} {e.tool or e.request} {text or e.what}", Role.ATTENTION
+
+
+def _request_closed(e: ev.RequestClosed) -> Told:
+    by = f" by {e.by}" if e.by else ""
+    return (
+        "answer",
+        f"#{e.id} {e.outcome}{by}" + (f": {e.reason}" if e.reason else ""),
+        _OUTCOME_ROLE.get(e.outcome, Role.DIM),
+    )
+
+
+def _order_taken(e: ev.OrderTaken) -> Told:
+    if e.outcome == "done" and e.verb in ("approve", "deny", "note", "rollback", "undo", "checkpoint", "extend"):
+        return None  # their own rows say it
+    return "order", f"{e.verb} {e.outcome}" + (f": {e.detail}" if e.detail else ""), Role.DIM
+
+
+def _supervisor_started(e: ev.SupervisorStarted) -> Told:
+    return "proctor", f"supervisor {e.pid} up · {e.sandbox}" + (f" · {e.note}" if e.note else ""), Role.DIM
+
+
+def _tampered(e: ev.Tampered) -> Told:
+    return "tamper", f"frozen files touched, undone for the verdict: {', '.join(e.paths[:3])}", Role.DANGER
+
+
+def _degraded(e: ev.Degraded) -> Told:
+    return "budget", f"{fmt.LABEL[e.dimension]} at its ceiling: only {e.model} from here on", Role.ATTENTION
+
+
+_TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
+    ev.SessionStarted: lambda e: ("session", e.goal),
+    ev.SupervisorStarted: _supervisor_started,
+    ev.SupervisorEnded: lambda e: ("proctor", f"supervisor ended · exit {e.exit_code}", Role.DIM),
+    ev.StatusChanged: _status_changed,
+    ev.IterationStarted: _iteration_started,
+    ev.IterationEnded: _iteration_ended,
+    ev.ClaimRecorded: lambda e: ("claims", f"{CLAIM} task {e.task} {e.status}"),
+    ev.Judged: _judged,
+    ev.FalseClaim: lambda e: ("claim", f"task {e.task} was claimed done, the check says {e.verdict}", Role.STRONG),
+    ev.Tampered: _tampered,
+    ev.TaskMoved: lambda e: ("task", f"{e.task} {e.status}" + (f": {e.why}" if e.why else "")),
+    ev.CheckpointTaken: _checkpoint_taken,
+    ev.RolledBack: _rolled_back,
+    ev.LevelCrossed: _level_crossed,
+    ev.CeilingRaised: _ceiling_raised,
+    ev.Degraded: _degraded,
+    ev.PlateauSignal: lambda e: ("plateau", f"suspect: {RULES[e.rule]}, {e.window} iterations"),
+    ev.PlateauFired: _plateau_fired,
+    ev.PlateauReset: lambda e: ("plateau", "counters start anew" + (f", by {e.by}" if e.by else "")),
+    ev.RequestOpened: _request_opened,
+    ev.RequestClosed: _request_closed,
+    ev.OrderTaken: _order_taken,
+    ev.Noted: lambda e: ("note", f"for the next brief: {e.text}"),
+    ev.Logged: lambda e: (e.room or "proctor", e.text, Role.DIM),
+}
+
+
+def merge(log: Sequence[Entry], news: Sequence[Entry]) -> tuple[int, list[Entry]]:
+    """Weave news into the end of a log by time: how many of the log's entries stay, and what follows them.
+
+    The stream comes a little later than the journal, so what is new may belong before what is shown.
+    """
+    ordered = sorted(news, key=lambda entry: entry.at)
+    keep = len(log)
+    while keep and ordered and log[keep - 1].at > ordered[0].at and len(log) - keep < RAW_PER_BATCH:
+        keep -= 1
+    return keep, list(heapq.merge(log[keep:], ordered, key=lambda entry: entry.at))

@@ -1,0 +1,210 @@
+"""What the operator's keys do: an order where a supervisor is up, else what was given to the screen for that.
+
+Nothing here waits: orders go through the feed, and what takes time runs in a thread whose one line comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from proctor import units
+from proctor.errors import ProctorError
+from proctor.journal.state import RequestState
+from proctor.text import safe_line
+from proctor.tui import format as fmt
+from proctor.tui.entries import main_argument
+from proctor.tui.panels import request as requests
+from proctor.tui.screens.prompt import Prompt
+from proctor.words import Dimension, RequestKind
+
+if TYPE_CHECKING:
+    from proctor.tui.app import ProctorApp
+
+AGAIN = 2.0
+"""Seconds within which the second press of `stop` counts."""
+_ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pause": ("pause", {}),
+    "park": ("park", {}),
+    "fresh": ("fresh", {}),
+    "checkpoint": ("checkpoint", {}),
+    "rollback": ("rollback", {}),
+    "undo": ("undo", {"redo": False}),
+    "redo": ("undo", {"redo": True}),
+}
+_OFFLINE = frozenset({"checkpoint", "rollback", "undo"})
+"""What can be done without a supervisor, by taking the lock."""
+_DOING = {"checkpoint": "keeping the workspace …", "rollback": "going back …", "undo": "undoing …"}
+
+
+class Operator:
+    """The acts of one screen."""
+
+    def __init__(self, app: ProctorApp) -> None:
+        self._app = app
+        self._busy: set[str] = set()
+        self._stop_until = 0.0
+
+    @property
+    def stop_armed(self) -> bool:
+        """Whether one more press stops the session."""
+        return time.monotonic() < self._stop_until
+
+    def do(self, verb: str) -> None:
+        """One of the verbs that need no more words."""
+        if verb in _ORDERS:
+            self._place(*_ORDERS[verb])
+        else:
+            getattr(self, f"_{verb}")()
+
+    # --- the session --------------------------------------------------------------------------
+
+    def _place(self, verb: str, arguments: dict[str, Any]) -> None:
+        if not self._app.view.alive and verb in _OFFLINE:
+            self._in_thread(verb, lambda: self._app.offline(verb, arguments), doing=_DOING[verb])
+        else:
+            self._app.feed.order(verb, **arguments)
+
+    def _resume(self) -> None:
+        if self._app.view.alive:
+            self._app.feed.order("resume", **({"reset_plateau": True} if self._app.view.plateau else {}))
+        else:
+            self._run()
+
+    def _run(self) -> None:
+        def started() -> str:
+            self._app.start()
+            return ""
+
+        self._in_thread("run", started, doing="starting …")
+
+    def _stop(self) -> None:
+        if self.stop_armed:
+            self._stop_until = 0.0
+            self._app.feed.order("stop")
+        else:
+            self._stop_until = time.monotonic() + AGAIN
+            self._app.set_timer(AGAIN + 0.05, self._app.show)
+
+    def _note(self) -> None:
+        hint = "One line; it goes into the worker's next brief."
+        self._ask(Prompt("Note", hint, verb="leave it"), lambda text: self._app.feed.order("note", text=text))
+
+    def _extend(self) -> None:
+        if (dimension := self._app.view.ceiling) is not None:
+            self.ask_extension(dimension)
+
+    def ask_extension(self, dimension: Dimension, request: int | None = None) -> None:
+        """Ask by how much, with a sensible amount to begin with."""
+        view = self._app.view
+        limit = view.state.limit(dimension) if view.state else None
+        if limit is None:
+            return
+        figure = view.figures.get(dimension)
+        offer = fmt.amount(dimension, fmt.suggested(dimension, figure.used if figure else 0, limit))
+        used = f"{fmt.amount(dimension, figure.used)} used of " if figure else ""
+        hint = f"{used}{fmt.limit(dimension, limit)}. Raise it by:"
+
+        def wrong(text: str) -> str:
+            try:
+                return "" if units.parse_amount(dimension, text) > 0 else "a ceiling can only be raised"
+            except ValueError as error:
+                return str(error)
+
+        def given(text: str) -> None:
+            self._extend_by(dimension, units.parse_amount(dimension, text), request)
+
+        self._ask(Prompt(f"Extend {fmt.LABEL[dimension]}", hint, offer, wrong, verb="extend"), given)
+
+    def _extend_by(self, dimension: Dimension, amount: int, request: int | None) -> None:
+        named = {} if request is None else {"request": request}
+        self._app.feed.order("extend", dimension=str(dimension), by=amount, **named)
+        if request is not None:
+            self._app.dock.mark(request, f"extended by {fmt.amount(dimension, amount)} …")
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def answer(self, verb: str) -> None:
+        """One of the four answers, to the one request that this key press claims."""
+        claimed = self._app.dock.claim()
+        request = self._app.view.state.request(claimed) if claimed is not None and self._app.view.state else None
+        if request is None:
+            return
+        match verb, request.opened.request:
+            case "approve", RequestKind.EXTENSION if offer := requests.suggestion(self._app.view, request):
+                self._extend_by(*offer, request.id)
+            case "approve_as", RequestKind.EXTENSION if request.opened.dimension is not None:
+                self.ask_extension(request.opened.dimension, request.id)
+            case "approve", _:
+                self._send("approve", request.id)
+            case "approve_as", RequestKind.TOOL if main_argument(request.opened.input)[0]:
+                self._ask_changed(request)
+            case "deny", _:
+                self._send("deny", request.id)
+            case _:
+                self._ask_reason(request, "approve" if verb == "approve_as" else "deny")
+
+    def _ask_changed(self, request: RequestState) -> None:
+        name, text = main_argument(request.opened.input)
+        hint = f"What {safe_line(request.opened.tool, 24)} is to do instead."
+
+        def given(changed: str) -> None:
+            self._send("approve", request.id, input={**request.opened.input, name: changed})
+
+        self._ask(Prompt(f"Allow #{request.id} changed", hint, safe_line(text), verb="allow"), given)
+
+    def _ask_reason(self, request: RequestState, verb: str) -> None:
+        answers = requests.ANSWERS[request.opened.request]
+        word = answers.approve if verb == "approve" else answers.deny
+        asked, text = requests.subject(request)
+        hint = f"{safe_line(asked, 24)}  {safe_line(text, 400)}"
+        title = f"#{request.id}: {word}, because"
+        self._ask(Prompt(title, hint, verb=word), lambda reason: self._send(verb, request.id, reason=reason))
+
+    def _send(self, verb: str, request: int, **arguments: Any) -> None:
+        self._app.feed.order(verb, id=request, **arguments)
+        said = {"approve": "allowed", "deny": "denied"}[verb]
+        self._app.dock.mark(request, f"{said} …")
+
+    # --- in the background --------------------------------------------------------------------
+
+    def show_diff(self, show: Callable[[str], None]) -> None:
+        """Compute the diff in a thread and show it."""
+        self._in_thread("diff", self._app.diff, show, doing="comparing …")
+
+    def _in_thread(
+        self, name: str, work: Callable[[], str], then: Callable[[str], None] | None = None, *, doing: str = ""
+    ) -> None:
+        if name in self._busy:
+            return
+        self._busy.add(name)
+        if doing:
+            self._app.say(doing, seconds=1.5)
+
+        def run() -> None:
+            try:
+                text, well = work(), True
+            except (ProctorError, OSError) as error:
+                text, well = str(error), False
+            except Exception as error:
+                text, well = f"{name} failed: {type(error).__name__}: {error}", False
+            with contextlib.suppress(RuntimeError):  # the screen was left meanwhile
+                self._app.call_from_thread(done, text, well)
+
+        def done(text: str, well: bool) -> None:
+            self._busy.discard(name)
+            if well and then is not None:
+                then(text)
+            elif text:
+                self._app.say(text, well=well)
+
+        self._app.run_worker(run, thread=True, group=name, exit_on_error=False)
+
+    def _ask(self, prompt: Prompt, given: Callable[[str], None]) -> None:
+        def closed(text: str | None) -> None:
+            if text is not None:
+                given(text)
+
+        self._app.push_screen(prompt, closed)

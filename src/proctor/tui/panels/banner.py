@@ -1,0 +1,178 @@
+"""The banner: one condition that needs a look, with what, why and which key. Nothing when all is well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proctor.text import safe_line
+from proctor.tui import format as fmt
+from proctor.tui.entries import RESPONSES, RULES
+from proctor.tui.glyphs import CHECKPOINT, status_role
+from proctor.tui.panels.strip import name
+from proctor.tui.spans import Line, Role, choose, join, line, wrap
+from proctor.tui.view import View, rolled_back
+from proctor.words import CheckpointKind, Exhaustion, RequestKind, Rule, SessionStatus, TaskStatus
+
+_WHY = {
+    "operator": "by the operator",
+    "provider_limit": "the provider's limit is reached; it goes on by itself",
+    "unpriced": "tokens were used for which no price is known",
+    "disk": "the disk is full",
+    "tampering": "the worker touched the oracle",
+}
+_ERRORS = {
+    "supervisor gone": "its supervisor is gone; nothing that was verified is lost",
+    "start": "the worker could not be started three times in a row",
+    "workspace": "the workspace is gone or cannot be written",
+    "sandbox": "the sandbox was refused",
+    "journal": "the journal cannot be written",
+    "oracle": "the checks cannot be run",
+    "disk": "the disk is full",
+}
+
+
+Verbs = tuple[tuple[str, str], ...]
+"""Actions by name, each with the words that fit this case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """What to say: a headline, its evidence, and the verbs that help, the best first."""
+
+    role: Role
+    headline: str
+    lines: tuple[str, ...] = ()
+    verbs: Verbs = ()
+
+
+def banner(view: View) -> Banner | None:
+    """The condition that matters most; None while the session simply goes on."""
+    state = view.state
+    if view.trouble:
+        return Banner(Role.DANGER, "The journal cannot be read", (safe_line(view.trouble, 300),))
+    if state is None:
+        return None
+    if view.plateau:
+        return _plateau(view)
+    if rolled := rolled_back(view):
+        kept = f"what was there before is kept as {CHECKPOINT[CheckpointKind.SAFETY]} {safe_line(rolled.safety, 12)}"
+        where = state.checkpoint(rolled.target)
+        target = f"{name(where)}, kept {fmt.ago(where.at, view.now)}" if where else safe_line(rolled.target, 12)
+        ways = {"undo": "Rollback undone: back at", "redo": "Rolled back again to"}
+        verbs = (("undo", "undo"), ("redo", "redo"), ("resume", "go on from here"), ("diff", "diff"))
+        text = f"{fmt.counted(rolled.changed, 'file')} changed; {kept}"
+        return Banner(Role.TEXT, f"{ways.get(rolled.way, 'Rolled back to')} {target}", (text,), verbs)
+    if view.ceiling is not None:
+        return _ceiling(view)
+    return _resting(view)
+
+
+def _plateau(view: View) -> Banner:
+    state, fired = view.state, view.fired
+    assert state is not None
+    rule = state.plateau.rule or ""
+    words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
+    known = fired if fired and str(fired.rule) == rule else None
+    facts = [safe_line(rule, 40) + (f" over {known.window} iterations" if known else "")]
+    if state.plateau.task is not None:
+        facts.append(f"task {safe_line(str(state.plateau.task), 12)}")
+    if known:
+        facts.append(RESPONSES[known.response])
+    evidence = (" · ".join(facts), *(f"· {safe_line(one, 300)}" for one in state.plateau.evidence[:4]))
+    asked = any(request.opened.request is RequestKind.PLATEAU for request in view.requests)
+    verbs: Verbs = (("rollback", "back to the last good state"), ("note", "note …"), ("diff", "diff"))
+    if not asked:
+        verbs = (("resume", "go on, counters anew"), *verbs, ("park", "park"), ("stop", "stop"))
+    return Banner(Role.DANGER, f"Plateau: {words}", evidence, verbs)
+
+
+def _ceiling(view: View) -> Banner:
+    state, dimension = view.state, view.ceiling
+    assert state is not None
+    assert dimension is not None
+    figure, limit = view.figures.get(dimension), state.limit(dimension)
+    action = next((c.action for c in state.ceilings if c.dimension is dimension), Exhaustion.PARK)
+    spent = f"{fmt.amount(dimension, figure.used)} of " if figure else ""
+    whole = fmt.limit(dimension, limit) if limit is not None else "its limit"
+    over = figure.used - limit if figure and limit is not None else 0
+    beyond = f", {fmt.amount(dimension, over)} over" if over > 0 else ""
+    headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} used up · {spent}{whole}{beyond}"
+    room_again = figure is not None and limit is not None and figure.used < limit
+    if room_again:
+        headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} was used up; now {spent}{whole}"
+    text = f"the contract says {action}; {view.verified} of {len(state.tasks)} tasks are verified and stay so"
+    verbs: Verbs = (("extend", "extend …"), ("budget", "budget"), ("rollback", "back"))
+    verbs = (("resume", "go on"), *verbs) if room_again else (*verbs, ("resume", "go on"))
+    return Banner(Role.TEXT if room_again else Role.DANGER, headline, (text,), verbs)
+
+
+def _resting(view: View) -> Banner | None:
+    state = view.state
+    assert state is not None
+    match state.status:
+        case SessionStatus.RUNNING | SessionStatus.ASKING:
+            return None
+        case SessionStatus.WAITING:
+            return Banner(Role.TEXT, f"Waiting: {_reason(state.why)}")
+        case SessionStatus.DONE:
+            return Banner(
+                Role.GOOD,
+                *summary(view),
+                (("diff", "diff"), ("budget", "budget"), ("rollback", "back"), ("quit", "leave")),
+            )
+        case _:
+            reason = _reason(state.why)
+            text = str(state.status).capitalize() + (f": {reason}" if reason else "")
+            verbs = (("resume", "go on"), ("rollback", "back"), ("diff", "diff"), ("note", "note …"))
+            return Banner(status_role(state.status, state.why), text, (_standing(view),), verbs)
+
+
+def summary(view: View) -> tuple[str, tuple[str, ...]]:
+    """The end of a session in words: the headline with the status word, then what it took."""
+    state = view.state
+    assert state is not None
+    reason = _reason(state.why)
+    return str(state.status).capitalize() + (f": {reason}" if reason else ""), (_standing(view),)
+
+
+def _standing(view: View) -> str:
+    state = view.state
+    assert state is not None
+    parts = [f"{view.verified} of {fmt.counted(len(state.tasks), 'task')} verified"] if state.tasks else ["no task yet"]
+    blocked = sum(task.status in (TaskStatus.BLOCKED, TaskStatus.REVIEW) for task in state.tasks)
+    if blocked:
+        parts.append(f"{blocked} set aside")
+    if state.iteration:
+        parts.append(fmt.counted(state.iteration, "iteration"))
+        parts.append(f"{fmt.short_time(view.active_ms)} active")
+    if state.false_claims:
+        parts.append(fmt.counted(state.false_claims, "false claim"))
+    return " · ".join(parts)
+
+
+def _reason(why: str | None) -> str:
+    kind, _, word = (why or "").partition(":")
+    match kind:
+        case "error":
+            return _ERRORS.get(word, safe_line(word, 60))
+        case "request":
+            return f"request #{safe_line(word, 12)} was not answered"
+        case "plateau":
+            return f"plateau, {safe_line(word, 40)}"
+        case _:
+            return _WHY.get(why or "", safe_line(why or "", 60))
+
+
+def panel(of: Banner, room: int, keys: dict[str, str]) -> list[Line]:
+    """The banner's lines: headline, evidence, and the keys that work."""
+    found = [line((row, Role.STRONG if of.role is Role.TEXT else of.role)) for row in wrap(of.headline, room, 2)]
+    for one in of.lines:
+        found.extend(line((row, Role.DIM)) for row in wrap(one, room, 2))
+    fields = [
+        (place, line((keys[verb], Role.STRONG), f" {label}"))
+        for place, (verb, label) in enumerate(of.verbs)
+        if verb in keys
+    ]
+    kept = choose(fields, room, 4)
+    shown = join((field[1] for field, keep in zip(fields, kept, strict=True) if keep), "    ")
+    return [*found, shown] if of.verbs else found

@@ -1,0 +1,76 @@
+"""The budget in full: every dimension, every digit, where each figure came from and what happens at its ceiling."""
+
+from __future__ import annotations
+
+from proctor.tui import format as fmt
+from proctor.tui.panels import gauges
+from proctor.tui.spans import Line, Role, line, pad, width
+from proctor.tui.view import View
+from proctor.words import Dimension
+
+
+def dimensions(view: View) -> list[Dimension]:
+    """What has a ceiling, then what is only counted."""
+    if view.state is None:
+        return []
+    limited = [ceiling.dimension for ceiling in view.state.ceilings]
+    return limited + [dimension for dimension in Dimension if dimension in view.figures and dimension not in limited]
+
+
+def table(view: View, room: int, cursor: int) -> list[Line]:
+    """A heading and a row a dimension; columns are dropped whole from the right."""
+    state = view.state
+    if state is None:
+        return []
+    read = {gauge.dimension: gauge for gauge in gauges.read(view)}
+    columns = ("", "used", "limit", "", "level", "source", "at the ceiling", "burn", "left", "raised", "set aside")
+    rows: list[list[tuple[str, Role]]] = []
+    for dimension in dimensions(view):
+        gauge, figure = read.get(dimension), view.figures.get(dimension)
+        role = fmt.LEVEL_ROLE[gauge.level] if gauge else Role.DIM
+        used = "unknown" if gauge and gauge.used is None else fmt.exact(dimension, figure.used if figure else 0)
+        ceiling = next((c for c in state.ceilings if c.dimension is dimension), None)
+        rate, left = view.rate("burn", dimension), view.rate("exhaustion", dimension)
+        raised, reserved = (
+            state.raised.get(dimension),
+            (state.reserved.amounts if state.reserved else {}).get(dimension),
+        )
+        rows.append([
+            (fmt.LABEL[dimension], Role.TEXT),
+            (used, Role.TEXT),
+            (fmt.exact(dimension, gauge.limit) if gauge else "no ceiling", Role.DIM),
+            (fmt.percent(gauge.used, gauge.limit) if gauge and gauge.used is not None else "", role),
+            (fmt.LEVEL[gauge.level] if gauge else "", role),
+            (str(figure.source) if figure else "", Role.DIM),
+            (str(ceiling.action) if ceiling else "", Role.DIM),
+            (fmt.per_minute(dimension, rate) if rate else "", Role.DIM),
+            (fmt.lasting(left) if left else "", Role.DIM),
+            (f"+{fmt.amount(dimension, raised)}" if raised else "", Role.DIM),
+            (fmt.amount(dimension, reserved) if reserved else "", Role.DIM),
+        ])  # fmt: skip
+    return _laid_out(columns, rows, room, cursor)
+
+
+def _laid_out(columns: tuple[str, ...], rows: list[list[tuple[str, Role]]], room: int, cursor: int) -> list[Line]:
+    right = {1, 2, 3, 7, 8, 9, 10}
+    wide = [max(width(((cell[0], cell[1]),)) for cell in column) if column else 0 for column in zip(*rows, strict=True)]
+    wide = [max(size, len(name)) if size else 0 for size, name in zip(wide, columns, strict=True)]
+    kept, used = [], 2
+    for place, size in enumerate(wide):
+        if size and used + size + 2 <= room:
+            kept.append(place)
+            used += size + 2
+    found = [_row([(columns[place], Role.FAINT) for place in kept], kept, wide, right, "  ")]
+    for place, row in enumerate(rows):
+        mark = "▸ " if place == cursor else "  "
+        found.append(_row([row[column] for column in kept], kept, wide, right, mark))
+    return found
+
+
+def _row(cells: list[tuple[str, Role]], kept: list[int], wide: list[int], right: set[int], mark: str) -> Line:
+    found = line((mark, Role.STRONG))
+    for (text, role), place in zip(cells, kept, strict=True):
+        size = wide[place]
+        cell = line((text.rjust(size), role)) if place in right else pad(line((text, role)), size)
+        found = line(found, cell, "  ")
+    return found

@@ -1,0 +1,74 @@
+"""The header: what this is on the left, how it stands on the right, the one status word at the very end."""
+
+from __future__ import annotations
+
+from proctor.tui import format as fmt
+from proctor.tui.glyphs import STATUS, status_role
+from proctor.tui.spans import BADGE, Line, Role, choose, join, line, spread
+from proctor.tui.view import View
+from proctor.words import SessionStatus
+
+GAP = 3
+_LONGEST = max(len(word) for word in SessionStatus)
+CAUTIONS = {
+    "weak": "weak sandbox: the worker can read your files and reach the network as far as Landlock lets it",
+    "none": "no sandbox: the worker can touch everything you can, and answer its own requests",
+}
+"""What a sandbox kind other than `bwrap` means, said all the time."""
+
+
+def status_badge(view: View) -> Line:
+    """The status word with its glyph, in the same place and width whatever it is."""
+    status = view.status
+    role = status_role(status, view.why)
+    text = f" {STATUS[status]} {status.upper()} "
+    filled = role in BADGE
+    return line((" " * (_LONGEST + 4 - len(text)), Role.TEXT), (text, BADGE[role] if filled else Role.PLAIN_BADGE))
+
+
+def header(view: View, room: int, *, hidden_requests: int = 0) -> Line:
+    """One line of at most `room` cells; fields are dropped whole, the least important first."""
+    left, right = _left(view), _right(view, hidden_requests)
+    badge = status_badge(view)
+    room_left = room - 1 - sum(len(text) for text, _ in badge)
+    if room_left < 30:
+        badge = (badge[-1],)
+        room_left = room - 1 - len(badge[0][0])
+    kept = choose([*left, *right], room_left - 1, GAP)
+    beside = [one for (_, one), keep in zip(left, kept[: len(left)], strict=True) if keep]
+    behind = [one for (_, one), keep in zip(right, kept[len(left) :], strict=True) if keep]
+    gap = " " * GAP
+    return spread(line(" ", join(beside, gap)), line(join(behind, gap), "  " if behind else "", badge), room)
+
+
+def _left(view: View) -> list[tuple[int, Line]]:
+    state = view.state
+    fields = [
+        (8, line(("proctor", Role.DIM))),
+        (2, line((view.project, Role.STRONG))),
+    ]
+    if state is None:
+        return fields
+    fields.append((7, line((view.model, Role.DIM))))
+    if state.sandbox in CAUTIONS:
+        word = "no sandbox" if state.sandbox == "none" else "weak sandbox"
+        fields.append((1, line((f" {word} ", Role.ATTENTION_BADGE))))
+    else:
+        fields.append((9, line((state.sandbox, Role.DIM))))
+    return fields
+
+
+def _right(view: View, hidden_requests: int) -> list[tuple[int, Line]]:
+    state = view.state
+    if state is None or not state.iteration:
+        return []
+    fields = [(6, line((f"iteration {state.iteration}", Role.DIM)))]
+    if state.tasks:
+        place = next((i for i, task in enumerate(state.tasks, 1) if task.id == view.current), None)
+        total = len(state.tasks)
+        text = f"task {place} of {total}" if place else f"{view.verified} of {total} verified"
+        fields.append((3, line((text, Role.TEXT))))
+    fields.append((5, line((f"{fmt.short_time(view.active_ms):>5} active", Role.DIM))))
+    if hidden_requests:
+        fields.append((0, line((f" {hidden_requests} waiting ", Role.ATTENTION_BADGE))))
+    return fields

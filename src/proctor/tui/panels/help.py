@@ -1,0 +1,57 @@
+"""The help: what works here and now, what each key does, and the command that does the same."""
+
+from __future__ import annotations
+
+from proctor.tui.actions import ACTIONS
+from proctor.tui.glyphs import CHECKPOINT, CLAIM, CURRENT, STATUS, TASK
+from proctor.tui.spans import Line, Role, line, wrap
+from proctor.words import CheckpointKind, SessionStatus, TaskStatus
+
+_LOG_KEYS = (
+    ("↑ ↓", "Scroll the log, a line."),
+    ("pgup pgdn", "Scroll the log, a page."),
+    ("home end", "The log's beginning; its end, following."),
+    ("tab", "The next panel."),
+    ("ctrl+p", "The palette."),
+    ("esc", "Close what is in front."),
+)
+
+
+def pages(keys: dict[str, str], room: int) -> list[Line]:
+    """The whole help as lines."""
+    found: list[Line] = [line(("Keys that work now", Role.STRONG)), ()]
+    for action in ACTIONS:
+        if action.verb in keys:
+            found.extend(_key(keys[action.verb], action.help, f"proctor {action.cli}" if action.cli else "", room))
+    found.extend([(), line(("Everywhere", Role.STRONG)), ()])
+    for key, said in _LOG_KEYS:
+        found.extend(_key(key, said, "", room))
+    found.extend([(), line(("Glyphs", Role.STRONG)), ()])
+    found.extend(_glyphs())
+    return found
+
+
+def _key(key: str, said: str, command: str, room: int) -> list[Line]:
+    wide = room >= 90
+    rows = wrap(said, max(10, (58 if wide else room) - 13), 3)
+    found = [line((f"  {key:<10} ", Role.STRONG), (rows[0], Role.TEXT))]
+    if command and wide:
+        found[0] = line(found[0], " " * (45 - len(rows[0])), (f"  {command}", Role.DIM))
+    return found + [line(" " * 13, (row, Role.TEXT)) for row in rows[1:]]
+
+
+def _glyphs() -> list[Line]:
+    tasks = [
+        (CURRENT, "the task at work"),
+        (TASK[TaskStatus.DONE], "verified by its check"),
+        (TASK[TaskStatus.FAILED], "its check failed; still selected"),
+        (TASK[TaskStatus.BLOCKED], "set aside"),
+        (TASK[TaskStatus.REVIEW], "needs a person"),
+        (CLAIM, "what the worker claims; never evidence"),
+        (CHECKPOINT[CheckpointKind.TASK], "a checkpoint to go back to"),
+        (CHECKPOINT[CheckpointKind.SAFETY], "now, or what a rollback set aside"),
+    ]
+    found = [line((f"  {glyph:<10} ", Role.TEXT), (said, Role.DIM)) for glyph, said in tasks]
+    words = "   ".join(f"{STATUS[status]} {status}" for status in SessionStatus if status is not SessionStatus.UNKNOWN)
+    marks = line(("  r ~ ?      ", Role.TEXT), ("a figure that was reported, estimated, is unknown", Role.DIM))
+    return [*found, marks, (), line((f"  {words}", Role.DIM))]

@@ -1,0 +1,131 @@
+"""The tasks: where each stands, what the worker claims, what the check said, and never the one for the other."""
+
+from __future__ import annotations
+
+from proctor.journal.state import TaskState
+from proctor.text import safe_line
+from proctor.tui import format as fmt
+from proctor.tui.entries import RULES
+from proctor.tui.glyphs import CLAIM, CURRENT, CURRENT_BEAT, TASK
+from proctor.tui.spans import Line, Role, cut, line, shorten, spread, wrap
+from proctor.tui.view import View
+from proctor.words import Dimension, Light, Rule, TaskStatus, Verdict
+
+_ROLE = {
+    TaskStatus.DONE: Role.TEXT,
+    TaskStatus.PENDING: Role.TEXT,
+    TaskStatus.FAILED: Role.TEXT,
+    TaskStatus.BLOCKED: Role.DIM,
+    TaskStatus.REVIEW: Role.ATTENTION,
+}
+
+
+def tasks(view: View, room: int, *, detail: bool = False) -> list[Line]:
+    """One line a task and, for the one at work (for all, with `detail`), what is known of it."""
+    state = view.state
+    if state is None:
+        return []
+    if not state.tasks:
+        return [line(("No task yet.", Role.DIM)), line(("Write tasks.json, or `- [ ]` items", Role.DIM)),
+                line(("in PLAN.md; `proctor check` reads them.", Role.DIM))]  # fmt: skip
+    digits = max(len(str(task.id)) for task in state.tasks[:200])
+    found: list[Line] = []
+    for task in state.tasks:
+        found.append(_head(view, task, room, min(digits, 6)))
+        if task.id == view.current or (detail and task.status is not TaskStatus.PENDING):
+            found.extend(_about(view, task, room, min(digits, 6) + 3, detail=detail))
+    return found
+
+
+def position(view: View, room: int, *, detail: bool = False) -> int:
+    """The row of the task at work, to keep it in sight."""
+    tasks_before = 0
+    for task in view.state.tasks if view.state else ():
+        if task.id == view.current:
+            return tasks_before
+        tasks_before += 1 + (
+            len(_about(view, task, room, 4, detail=detail)) if detail and task.status is not TaskStatus.PENDING else 0
+        )
+    return 0
+
+
+def _head(view: View, task: TaskState, room: int, digits: int) -> Line:
+    current = task.id == view.current
+    glyph, role = TASK[task.status], _ROLE[task.status]
+    if current:
+        beat = view.beating and view.now.second % 2
+        glyph, role = CURRENT_BEAT if beat else CURRENT, Role.STRONG
+    elif task.status is TaskStatus.DONE:
+        role = Role.DIM
+    mark = Role.GOOD if task.status is TaskStatus.DONE else role
+    number = safe_line(str(task.id), 6).rjust(digits)
+    left = line((glyph, mark), (f" {number} ", Role.DIM), (safe_line(task.task, 300), role))
+    return spread(left, _word(task), room, gap=2)
+
+
+def _word(task: TaskState) -> Line:
+    """The last word on a task: its verdict, unless its status says more."""
+    if task.status is TaskStatus.DONE:
+        return line(("passed", Role.GOOD))
+    if task.taken_back:
+        return line(("taken back", Role.DIM))
+    if task.status in (TaskStatus.BLOCKED, TaskStatus.REVIEW):
+        return line((task.status.value, _ROLE[task.status]))
+    if task.verdict not in (None, Verdict.PASSED):
+        return line((str(task.verdict), Role.TEXT))
+    return ()
+
+
+def _about(view: View, task: TaskState, room: int, indent: int, *, detail: bool) -> list[Line]:
+    """The claim, then what the check said, and which came first."""
+    blank = " " * indent
+    current = task.id == view.current
+    found: list[Line] = []
+    if task.claim and task.status is not TaskStatus.DONE:
+        judged = not current or (
+            task.last is not None and view.state is not None and task.last.iteration >= view.state.iteration
+        )
+        answer = f"check: {task.verdict}" if judged and task.verdict else "not judged"
+        claim = line(
+            (f"{CLAIM} ", Role.DIM), (f"claims {safe_line(task.claim, 20)}", Role.TEXT), (f", {answer}", Role.DIM)
+        )
+        found.append(line(blank, cut(claim, room - indent)))
+    if task.failures and task.status is not TaskStatus.DONE:
+        attempt = f" · try {task.iterations}" if current else ""
+        found.append(line(blank, (f"failed {fmt.times(task.failures)}{attempt}", Role.DIM)))
+    reason = task.why or (task.last.reason if task.last and task.status is not TaskStatus.DONE else "")
+    if reason:
+        found.extend(line(blank, (row, Role.DIM)) for row in wrap(safe_line(reason, 300), room - indent, 2))
+    if detail and (effort := _effort(task)):
+        found.append(line(blank, (effort, Role.FAINT)))
+    return found
+
+
+def _effort(task: TaskState) -> str:
+    """What a task has taken so far."""
+    parts = [fmt.counted(task.iterations, "iteration")] if task.iterations else []
+    for dimension in (Dimension.TOKENS, Dimension.COST, Dimension.WALL_CLOCK):
+        if spent := task.spent.get(dimension):
+            label = " tokens" if dimension is Dimension.TOKENS else ""
+            parts.append(fmt.amount(dimension, spent) + label)
+    return " · ".join(parts)
+
+
+def signs(view: View, room: int) -> list[Line]:
+    """How the run drifts: the plateau's light, claims that were false, tampering."""
+    state = view.state
+    if state is None:
+        return []
+    light, rule = state.plateau.light, state.plateau.rule or ""
+    glyph, role = {Light.QUIET: ("○", Role.DIM), Light.SUSPECT: ("◐", Role.TEXT), Light.FIRING: ("●", Role.DANGER)}[
+        light
+    ]
+    found = [line((f"{glyph} plateau  ", role), (str(light), role))]
+    if light is not Light.QUIET:
+        words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
+        found.append(line(("  " + shorten(words, room - 2), Role.DIM)))
+    if state.false_claims:
+        found.append(line(("● victory  ", Role.TEXT), (fmt.counted(state.false_claims, "false claim"), Role.TEXT)))
+    if state.tampered:
+        found.append(line(("● tampered ", Role.DANGER), (fmt.times(state.tampered), Role.DANGER)))
+    return found

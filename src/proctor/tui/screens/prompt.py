@@ -1,0 +1,65 @@
+"""A prompt at the foot of the screen: one line to type; enter gives it, escape takes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from proctor.tui.spans import Line, Role, line
+from proctor.tui.widgets.lines import Lines, words
+
+
+class Prompt(ModalScreen[str | None]):
+    """Asks for one line. `check` says in a sentence what is wrong with a text, or nothing."""
+
+    CSS_PATH = "overlay.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "close", show=False)]
+
+    def __init__(
+        self, title: str, hint: str, value: str = "", check: Callable[[str], str] | None = None, verb: str = "give"
+    ) -> None:
+        super().__init__()
+        self._title, self._hint, self._value, self._verb = title, hint, value, verb
+        self._check = check or (lambda text: "" if text.strip() else "it is empty")
+        self._problem = ""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="prompt") as box:
+            box.border_title = words(self, self._title)
+            yield Lines(self._about, id="prompt-hint")
+            yield Input(self._value, id="prompt-input", select_on_focus=False)
+            yield Lines(self._below, id="prompt-problem")
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_input_changed(self, _: Input.Changed) -> None:
+        self._say("")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if problem := self._check(event.value):
+            self._say(problem)
+        else:
+            self.dismiss(event.value.strip())
+
+    def _say(self, problem: str) -> None:
+        self._problem = problem
+        self.query_one("#prompt-problem", Lines).update()
+
+    def _about(self, width: int, _: int) -> list[Line]:
+        return [line((self._hint, Role.DIM))] if self._hint else []
+
+    def _below(self, width: int, _: int) -> list[Line]:
+        return [line((self._problem, Role.ATTENTION))]
+
+    @property
+    def keys_shown(self) -> tuple[tuple[str, str], ...]:
+        """The keys that work while this is in front."""
+        return ("enter", self._verb), ("esc", "leave it")

@@ -1,0 +1,152 @@
+"""Styled text that knows no toolkit: a line is a tuple of spans, a span a text and its role.
+
+The panels are drawn in this form, so that what the screen says can be tested, measured and printed without
+a screen. A role is what a text means, never a colour; the theme gives it one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from rich.cells import cell_len, set_cell_size
+
+
+class Role(StrEnum):
+    """What a text means. The `*_BADGE` roles stand on a filled ground."""
+
+    TEXT = "text"
+    STRONG = "strong"
+    DIM = "dim"
+    FAINT = "faint"
+    ATTENTION = "attention"
+    DANGER = "danger"
+    GOOD = "good"
+    PLAIN_BADGE = "plain_badge"
+    ATTENTION_BADGE = "attention_badge"
+    DANGER_BADGE = "danger_badge"
+    GOOD_BADGE = "good_badge"
+
+
+Span = tuple[str, Role]
+Line = tuple[Span, ...]
+
+BADGE = {
+    Role.ATTENTION: Role.ATTENTION_BADGE,
+    Role.DANGER: Role.DANGER_BADGE,
+    Role.GOOD: Role.GOOD_BADGE,
+}
+"""A role on a filled ground; every other one is `PLAIN_BADGE`."""
+ELLIPSIS = "…"
+
+
+def line(*parts: str | Span | Line) -> Line:
+    """A line of parts; a bare string is plain text."""
+    spans: list[Span] = []
+    for part in parts:
+        if isinstance(part, str):
+            spans.append((part, Role.TEXT))
+        elif part and isinstance(part[0], str):
+            spans.append(part)
+        else:
+            spans.extend(part)
+    return tuple(span for span in spans if span[0])
+
+
+def plain(of: Line) -> str:
+    """The text without its roles."""
+    return "".join(text for text, _ in of)
+
+
+def width(of: Line) -> int:
+    """Width in cells."""
+    return sum(cell_len(text) for text, _ in of)
+
+
+def cut(of: Line, room: int) -> Line:
+    """The line in at most `room` cells; `…` marks what is missing."""
+    if width(of) <= room:
+        return of
+    kept: list[Span] = []
+    left = room - 1
+    for text, role in of:
+        size = cell_len(text)
+        if size > left:
+            kept.append((set_cell_size(text, left) + ELLIPSIS if room > 0 else "", role))
+            break
+        kept.append((text, role))
+        left -= size
+    return tuple(kept)
+
+
+def shorten(text: str, room: int) -> str:
+    """A text in at most `room` cells; `…` marks what is missing."""
+    return plain(cut(line(text), room))
+
+
+def pad(of: Line, room: int) -> Line:
+    """The line cut or filled to exactly `room` cells."""
+    of = cut(of, room)
+    return line(of, " " * (room - width(of)))
+
+
+def spread(left: Line, right: Line, room: int, gap: int = 1) -> Line:
+    """`left` and `right` at the two ends; the left one gives way."""
+    left = cut(left, max(0, room - width(right) - gap)) if right else cut(left, room)
+    return cut(line(left, " " * max(0, room - width(left) - width(right)), right), room)
+
+
+def join(lines: Iterable[Line], gap: str = "   ") -> Line:
+    """Lines beside each other."""
+    joined: Line = ()
+    for one in lines:
+        joined = line(joined, gap, one) if joined else one
+    return joined
+
+
+def choose(fields: Sequence[tuple[int, Line]], room: int, gap: int = 3) -> list[bool]:
+    """Which of the fields `(rank, line)` fit beside each other: a field is whole or not there, low ranks first."""
+    kept = [False] * len(fields)
+    used = 0
+    for place in sorted(range(len(fields)), key=lambda place: fields[place][0]):
+        size = width(fields[place][1])
+        if not size:
+            continue
+        need = size + (gap if used else 0)
+        if used + need <= room:
+            kept[place] = True
+            used += need
+    return kept
+
+
+def fit(fields: Sequence[tuple[int, Line]], room: int, gap: int = 3) -> Line:
+    """The fields that fit, in their order; if not even one does, the first by rank, cut."""
+    kept = choose(fields, room, gap)
+    if not any(kept) and fields:
+        return cut(min(fields, key=lambda field: field[0])[1], room)
+    return join((field[1] for field, keep in zip(fields, kept, strict=True) if keep), " " * gap)
+
+
+def wrap(text: str, room: int, rows: int) -> list[str]:
+    """The text in at most `rows` rows of `room` cells, broken at spaces where there are any; `…` marks a cut."""
+    if room <= 1 or rows <= 0:
+        return []
+    found: list[str] = []
+    rest = text.rstrip()
+    while rest and len(found) < rows:
+        if cell_len(rest) <= room:
+            found.append(rest)
+            rest = ""
+            break
+        head = set_cell_size(rest, room).rstrip() or rest[:1]
+        if rest[len(head) : len(head) + 1] != " " and (space := head.rfind(" ")) > room // 3:
+            head = head[:space]
+        found.append(head.rstrip())
+        rest = rest[len(head) :].lstrip()
+    if rest:
+        found[-1] = shorten(found[-1] + ELLIPSIS, room) if cell_len(found[-1]) < room else _end(found[-1], room)
+    return found
+
+
+def _end(text: str, room: int) -> str:
+    return set_cell_size(text, room - 1).rstrip() + ELLIPSIS

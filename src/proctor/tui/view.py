@@ -1,0 +1,196 @@
+"""What the screen shows, as one value: the folded state, the live rows, the time, and what follows from them.
+
+Pure. The panels are functions of it, and `holding` decides which keys are offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from proctor.checkpoint import history
+from proctor.journal.events import Figure, PlateauFired, RolledBack, TaskId
+from proctor.journal.state import CheckpointState, RequestState, State, TaskState
+from proctor.text import safe_line
+from proctor.tui.actions import Need
+from proctor.words import Dimension, Light, RequestKind, SessionStatus, Source, TaskStatus
+
+MOVING = frozenset({SessionStatus.RUNNING, SessionStatus.ASKING, SessionStatus.WAITING})
+"""Statuses of a session that is at work or waits inside its work."""
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One moment of one session. `state` is None before there is a journal.
+
+    `gauges`, `loop` and `worker` are the live rows: hints, each of their fields may be missing. `fired` is the last
+    plateau that fired, `trouble` one line when the journal cannot be read, `startable` whether a contract is there.
+    """
+
+    workspace: Path
+    now: datetime = _EPOCH
+    state: State | None = None
+    alive: bool = False
+    gauges: Mapping[str, Any] = field(default_factory=dict)
+    loop: Mapping[str, Any] = field(default_factory=dict)
+    worker: Mapping[str, Any] = field(default_factory=dict)
+    fired: PlateauFired | None = None
+    trouble: str = ""
+    startable: bool = False
+
+    @property
+    def project(self) -> str:
+        """The workspace's name."""
+        return safe_line(self.workspace.name or str(self.workspace), 40)
+
+    @property
+    def status(self) -> SessionStatus:
+        """The one status word."""
+        if self.trouble:
+            return SessionStatus.UNKNOWN
+        return self.state.status if self.state else SessionStatus.STOPPED
+
+    @property
+    def why(self) -> str | None:
+        return self.state.why if self.state else None
+
+    @property
+    def model(self) -> str:
+        """The model at work, else the kind of worker."""
+        state = self.state
+        named = self.worker.get("model") if self.alive else None
+        intent = state.intent.model if state and state.intent else None
+        return safe_line(str(named or intent or (state.worker if state else "") or ""), 40)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the worker stands still now."""
+        return self.alive and bool(self.worker.get("frozen"))
+
+    @property
+    def beating(self) -> bool:
+        """Whether a worker moves now."""
+        return self.alive and bool(self.worker.get("alive")) and not self.frozen
+
+    @property
+    def step(self) -> str:
+        """The loop's step now; empty when nothing says."""
+        return safe_line(str(self.loop.get("step") or ""), 12) if self.alive else ""
+
+    @property
+    def current(self) -> TaskId | None:
+        """The task that is being worked on."""
+        state = self.state
+        if state is None or state.intent is None or state.status is SessionStatus.DONE:
+            return None
+        return state.intent.task
+
+    @property
+    def task(self) -> TaskState | None:
+        return self.state.task(self.current) if self.state else None
+
+    @property
+    def verified(self) -> int:
+        """How many tasks are done."""
+        return sum(task.status is TaskStatus.DONE for task in self.state.tasks) if self.state else 0
+
+    @property
+    def active_ms(self) -> int:
+        """Active time: the larger of the live row's and the journal's."""
+        known = self.figures.get(Dimension.WALL_CLOCK)
+        return max(_number(self.gauges.get("active_ms")), known.used if known else 0)
+
+    @property
+    def figures(self) -> dict[Dimension, Figure]:
+        """What was used: live figures where they are ahead of the journal's."""
+        found = dict(self.state.used) if self.state else {}
+        live = self.gauges.get("figures")
+        for name, value in live.items() if isinstance(live, Mapping) else ():
+            try:
+                dimension, source = Dimension(name), Source(value["source"])
+                used = int(value["used"])
+            except (KeyError, TypeError, ValueError):
+                continue
+            before = found.get(dimension)
+            if before is None or used >= before.used:
+                found[dimension] = Figure(used, source)
+        return found
+
+    @property
+    def good(self) -> CheckpointState | None:
+        """Where a rollback would go."""
+        return self.state.checkpoint(self.state.good) if self.state else None
+
+    @property
+    def requests(self) -> tuple[RequestState, ...]:
+        """What waits, oldest first."""
+        return self.state.open_requests if self.state else ()
+
+    @property
+    def plateau(self) -> bool:
+        """Whether a fired plateau is what holds or held the session."""
+        state = self.state
+        if state is None or state.plateau.light is not Light.FIRING:
+            return False
+        return state.status is SessionStatus.PLATEAU or (state.why or "").startswith("plateau:")
+
+    @property
+    def ceiling(self) -> Dimension | None:
+        """The dimension whose ceiling stopped the session."""
+        kind, _, name = (self.why or "").partition(":")
+        if kind != "budget" or self.status in MOVING or name not in set(Dimension):
+            return None
+        return Dimension(name)
+
+    def rate(self, row: str, dimension: Dimension) -> float | None:
+        """A number of a live row's table (`burn`, `exhaustion`) for one dimension."""
+        table = self.gauges.get(row)
+        value = table.get(dimension) if isinstance(table, Mapping) else None
+        return float(value) if isinstance(value, int | float) else None
+
+    def spark(self, dimension: Dimension) -> list[float]:
+        """The recent history of one dimension."""
+        table = self.gauges.get("spark")
+        values = table.get(dimension) if isinstance(table, Mapping) else None
+        return [float(v) for v in values if isinstance(v, int | float)] if isinstance(values, list) else []
+
+
+def rolled_back(view: View) -> RolledBack | None:
+    """The rollback that the session stands on: the last one, if no worker has started since."""
+    state = view.state
+    if not state or not state.rollbacks or state.status in MOVING:
+        return None
+    last = state.rollbacks[-1]
+    safety = state.checkpoint(last.safety)
+    return last if safety and safety.taken.iteration >= state.iteration else None
+
+
+def holding(view: View) -> frozenset[Need]:
+    """What holds of the session itself; the screen adds what holds of the screen."""
+    state = view.state
+    if state is None or view.trouble:
+        return frozenset({Need.NO_SESSION}) if view.startable and not view.trouble else frozenset()
+    past = history.stack_from(state.rollbacks)
+    asked = any(request.opened.request is RequestKind.PLATEAU for request in state.open_requests)
+    resting = not view.alive or (state.status not in MOVING and not asked)
+    finished = state.status is SessionStatus.DONE
+    facts = {
+        Need.SESSION: True,
+        Need.SUPERVISOR: view.alive,
+        Need.MOVING: view.alive and state.status in MOVING,
+        Need.RESUMABLE: resting and not finished,
+        Need.UNFINISHED: not finished,
+        Need.AT_CEILING: view.ceiling is not None,
+        Need.GOOD: view.good is not None,
+        Need.UNDO: past.undo_target is not None,
+        Need.REDO: past.redo_target is not None,
+    }
+    return frozenset(need for need, holds in facts.items() if holds)
+
+
+def _number(value: object) -> int:
+    return int(value) if isinstance(value, int | float) else 0

@@ -1,0 +1,83 @@
+"""A widget that shows lines of spans: the one bridge from the pure panels to Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.widget import Widget
+
+from proctor.tui.glyphs import ascii_only
+from proctor.tui.spans import Line, Role, line, plain
+
+STYLE = {
+    Role.TEXT: "",
+    Role.STRONG: "bold",
+    Role.DIM: "$dim",
+    Role.FAINT: "$faint",
+    Role.ATTENTION: "bold $warning",
+    Role.DANGER: "bold $error",
+    Role.GOOD: "$success",
+    Role.PLAIN_BADGE: "bold on $panel",
+    Role.ATTENTION_BADGE: "bold $badge-text on $warning",
+    Role.DANGER_BADGE: "bold $badge-text on $error",
+    Role.GOOD_BADGE: "bold $badge-text on $success",
+}
+"""What each role looks like, in the theme's words."""
+
+
+def content(of: Line) -> Content:
+    """A line as Textual shows it; nothing in it is read as markup."""
+    return Content.assemble(*((text, STYLE[role]) for text, role in of))
+
+
+def words(widget: Widget | Screen[Any], text: str) -> str:
+    """A title of our own words, as this terminal can show it."""
+    return plain(ascii_only(line(text))) if widget.app.has_class("-ascii") else text
+
+
+Draw = Callable[[int, int], list[Line]]
+"""Draws the lines for a width and a height."""
+
+
+class Lines(Widget):
+    """Shows what `draw` returns; painted again only when that changes. Its height can follow its lines."""
+
+    def __init__(self, draw: Draw, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._draw = draw
+        self._shown: list[Line] = []
+        self._size = Size(0, 0)
+
+    def update(self) -> None:
+        """Draw anew; repaint if the lines are others, lay out if their number is."""
+        size = self.container_size if self._follows_lines else self.content_size
+        lines = self._drawn(self.content_size.width or size.width, size.height)
+        if lines == self._shown:
+            return
+        laid_out = self._follows_lines and len(lines) != len(self._shown)
+        self._shown = lines
+        self.refresh(layout=laid_out)
+
+    @property
+    def _follows_lines(self) -> bool:
+        return self.styles.height is not None and self.styles.height.is_auto
+
+    def _drawn(self, width: int, height: int) -> list[Line]:
+        lines = self._draw(width, height) if width > 0 else []
+        return [ascii_only(one) for one in lines] if self.app.has_class("-ascii") else lines
+
+    def render(self) -> Content:
+        self._shown = self._drawn(self.content_size.width, self.content_size.height)
+        return joined(self._shown)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._drawn(width, container.height))
+
+
+def joined(lines: Iterable[Line]) -> Content:
+    """Lines under each other."""
+    return Content("\n").join([content(one) for one in lines])
