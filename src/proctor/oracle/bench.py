@@ -1,0 +1,201 @@
+"""The bench that checks run on: a throwaway copy of a checkpoint, and a sandbox in which it stands at the
+workspace's path.
+
+Installed paths keep their meaning there. Frozen files are read-only, so that code under test cannot rewrite its tests
+while they run. Nothing of the worker's run is left: no network, a scrubbed environment, a fresh scratch home, no
+shell, a timeout, an output file of bounded size.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from proctor.errors import Unrecoverable
+from proctor.journal.events import CheckFact
+from proctor.oracle import runners, witness
+from proctor.oracle.borrowed import Binds, borrow
+from proctor.oracle.frozen import Frozen
+from proctor.oracle.runners import Kind, Outcome, Report, Runner
+from proctor.oracle.tamper import make_folder, undo
+from proctor.sandbox.policy import DOOR, Policy
+from proctor.sandbox.run import Completed, run
+from proctor.sandbox.running import DEVNULL, Backend
+from proctor.text import safe_line
+from proctor.words import Verdict
+
+OUTPUT_LIMIT = 8 << 20
+"""Bytes of a check's output that are kept."""
+REASON = 300
+"""Characters of a reason."""
+
+WALLED = "bwrap"
+"""The backend under which frozen files are read-only."""
+
+_REPORT_LIMIT = 32 << 20
+_TAIL = 64 << 10
+_PROTECTED = 200
+"""Frozen files outside the protected folders that get a mount of their own; the others are looked at afterwards."""
+_LIMIT_SIGNALS = (signal.SIGKILL, signal.SIGXCPU, signal.SIGXFSZ)
+_SCRUBBED = ("PYTHON", "PYTEST", "COVERAGE", "NODE_", "NPM_", "LD_", "MAKE", "GIT_", "PROCTOR", "BASH_", "ENV", "TOX_")
+_ADDED = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1", "CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """What one check said. `tests` by id where its runner was watched; `log` is the file with its output."""
+
+    run: tuple[str, ...]
+    verdict: Verdict
+    reason: str
+    optional: bool = False
+    failing: tuple[str, ...] = ()
+    failure: str = ""
+    tests: dict[str, Outcome] = {}
+    seconds: float = 0.0
+    log: str = ""
+
+
+class Bench:
+    """One copy of a tree and the checks run on it, one after the other; what one builds the next may use."""
+
+    def __init__(self, scratch: Path, frozen: Frozen, backend: Backend, policy: Policy, out: Path) -> None:
+        self._scratch = scratch
+        self.tree = scratch / "tree"
+        self._door = scratch / "door"
+        self._frozen = frozen
+        self._backend = backend
+        self._base = policy
+        self._out = out
+        self._binds: Binds = ()
+
+    def prepare(self) -> tuple[str, ...]:
+        """Lay the frozen set over the copy and the environments; the paths that differed. Once, when the tree is there.
+
+        Raises `Removed` when that cannot be done.
+        """
+        self._door.mkdir()
+        changed = undo(self.tree, self._frozen)
+        for environment in self._frozen.borrowed:
+            make_folder(self.tree, environment)
+        self._binds, covered = borrow(self._base.workspace, self._frozen, self._scratch)
+        return tuple(map(shown, sorted({*changed, *covered})))
+
+    def run(self, check: CheckFact, number: int) -> CheckResult:
+        """Run one check to its end and weigh it; what the one before it did to the frozen set is undone."""
+        if number > 1:
+            undo(self.tree, self._frozen)
+        log = self._out / f"check-{number}.log"
+        runner = runners.recognise(check.run)
+        with _Line() as line:
+            try:
+                completed = self._execute(check, runner, line, log)
+            except (ValueError, Unrecoverable) as error:
+                if isinstance(error, Unrecoverable) and error.word != "sandbox":
+                    raise
+                reason = safe_line(f"could not start: {error}", REASON)
+                return CheckResult(run=check.run, verdict=Verdict.INFRA, reason=reason, optional=check.optional)
+            report = line.report() if runner else None
+        output = log.read_bytes()
+        verdict, reason = _verdict(completed, check, runner, report, output)
+        if verdict is Verdict.PASSED and self._backend.name != WALLED and (rewritten := self._rewritten()):
+            verdict, reason = Verdict.FAILED, f"{rewritten} was rewritten while the check ran"
+        return CheckResult(
+            run=check.run,
+            verdict=verdict,
+            reason=safe_line(reason, REASON),
+            optional=check.optional,
+            failing=report.failing if report and verdict is Verdict.FAILED else (),
+            failure="" if verdict is Verdict.PASSED else _failure(reason, report, output),
+            tests=report.tests if report else {},
+            seconds=round(completed.seconds, 3),
+            log=shown(str(log)),
+        )
+
+    def _execute(self, check: CheckFact, runner: Runner | None, line: _Line, log: Path) -> Completed:
+        argv, stdin = check.run, DEVNULL
+        if runner:
+            argv, stdin = runners.watched(check.run, runner, DOOR, line.plugin), line.fd
+            (self._door / f"{line.plugin}.py").write_bytes(Path(witness.__file__).read_bytes())
+        policy = self._policy(runner)
+        return run(self._backend, argv, policy, check.timeout, log, OUTPUT_LIMIT, stdin=stdin)
+
+    def _policy(self, runner: Runner | None) -> Policy:
+        base = self._base
+        kept = {name: value for name, value in base.environment.items() if not name.startswith(_SCRUBBED)}
+        path = {"PYTHONPATH": DOOR} if runner and runner.kind is Kind.PYTEST else {}
+        return replace(
+            base,
+            source=self.tree,
+            writable=True,
+            protect=self._protected(),
+            hide=(),
+            readonly=self._binds,
+            environment=kept | _ADDED | path,
+            door=self._door,
+            listen=False,
+            chdir=None,
+        )
+
+    def _rewritten(self) -> str | None:
+        """A frozen file that a check changed, where no wall kept it from doing so."""
+        return next((path for path in undo(self.tree, self._frozen) if path in self._frozen.by_path), None)
+
+    def _protected(self) -> tuple[str, ...]:
+        """What of the copy a check may not write; a link cannot be written, and no sandbox is asked to follow one."""
+        loose = [item for item in self._frozen.items if not self._frozen.protects(item.path)]
+        names = (*self._frozen.roots, *(item.path for item in loose[:_PROTECTED]))
+        return tuple(name for name in names if not (self.tree / name).is_symlink())
+
+
+class _Line:
+    """The file without a name through which a witness reports, made for one run."""
+
+    def __init__(self) -> None:
+        self.plugin = f"_proctor_{secrets.token_hex(6)}"
+        self._secret = secrets.token_hex(witness.SECRET_LENGTH // 2)
+
+    def __enter__(self) -> _Line:
+        self.fd = os.memfd_create("report")
+        os.write(self.fd, self._secret.encode())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)
+
+    def report(self) -> Report | None:
+        return runners.read_report(os.pread(self.fd, _REPORT_LIMIT, 0), self._secret)
+
+
+def _verdict(
+    completed: Completed, check: CheckFact, runner: Runner | None, report: Report | None, output: bytes
+) -> tuple[Verdict, str]:
+    code, number = completed.exit.code, completed.exit.signal
+    if completed.timed_out:
+        return Verdict.TIMEOUT, f"no end after {check.timeout:g} s"
+    if not completed.exit.ran or code is None:
+        return Verdict.INFRA, f"could not start: {runners.last_words(output) or 'no exit code'}"
+    if number in _LIMIT_SIGNALS:
+        return Verdict.INFRA, f"killed by {signal.Signals(number).name}, as at a limit of the sandbox"
+    if number is not None:
+        return Verdict.FAILED, f"died of {signal.Signals(number).name}"
+    verdict, reason = runners.weigh(runner.kind if runner else None, code, report, output[-_TAIL:])
+    if verdict is Verdict.PASSED and check.expect is not None and check.expect.encode() not in output:
+        return Verdict.FAILED, f"{reason}, but the output does not hold {check.expect!r}"
+    return verdict, reason
+
+
+def _failure(reason: str, report: Report | None, output: bytes) -> str:
+    """The raw message of the first failure, or the last words of a command that says no more."""
+    if report and report.failures:
+        return safe_line(next(iter(report.failures.values())))
+    return reason if report else runners.last_words(output[-_TAIL:]) or reason
+
+
+def shown(path: str) -> str:
+    """A path as text that every encoder takes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,108 @@
+"""Ignored environments that checks borrow from the workspace, such as `.venv` and `node_modules`.
+
+They are in no checkpoint and too large to copy, so they are bound read-only where they stand; but the worker could
+write to them. What starts a test runner in them is frozen: programs, start-up files, the runner's own packages and
+the entry points that load its plugins. A check sees the frozen ones in place of those that were changed, and nothing
+in place of those that are new. All other packages are trusted as the project's sources are: they run in the same
+process as the tests, and may rightly change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from proctor.oracle import discovery
+from proctor.oracle.frozen import Frozen, digest_of
+
+Binds = tuple[tuple[Path, Path], ...]
+
+_NODE_PACKAGES = ("jest", "jest-cli", "@jest", "vitest", "@vitest", "mocha", "ava", "c8", "nyc")
+_PLUGINS = b"pytest11"
+
+
+class Removed(Exception):
+    """Something of an environment that a check rests on is gone and has no place to be laid back to."""
+
+
+def is_environment(folder: Path) -> bool:
+    """Whether an ignored folder holds installed packages, which checks need, rather than something they build."""
+    return not folder.is_symlink() and (folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file())
+
+
+def guarded(workspace: Path, environment: str) -> Iterator[str]:
+    """The files of an environment that decide how a test runner starts; paths relative to the workspace."""
+    top = workspace / environment
+    found: list[Path] = [top / "pyvenv.cfg", *_entries(top / "bin"), *_entries(top / ".bin")]
+    for name in _NODE_PACKAGES if top.name == "node_modules" else ():
+        found += _below(top / name)
+    for site in top.glob("lib*/python*/site-packages"):
+        for entry in _entries(site) if not any(parent.is_symlink() for parent in (site, *site.parents[:2])) else ():
+            if entry.name.partition(".")[0] in discovery.RUNNER_PACKAGES:
+                found += _below(entry)
+            elif discovery.is_discovery(f"{site.name}/{entry.name}"):
+                found.append(entry)
+            elif entry.suffix == ".dist-info" and _loads_plugins(entry / "entry_points.txt"):
+                found.append(entry / "entry_points.txt")
+    return (str(path.relative_to(workspace)) for path in found if path.is_symlink() or path.is_file())
+
+
+def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple[str, ...]]:
+    """The mounts that show the environments as they were, and the paths that had to be covered.
+
+    `scratch` is a folder of the judge's. Raises `Removed` when covering is not enough.
+    """
+    nothing, no_files = scratch / "nothing", scratch / "no-files"
+    nothing.touch()
+    no_files.mkdir()
+    binds: list[tuple[Path, Path]] = []
+    changed: list[str] = []
+    stale: set[Path] = set()
+    for environment in frozen.borrowed:
+        top = workspace / environment
+        if not is_environment(top) or not discovery.on_plain_folders(workspace, environment):
+            raise Removed(f"{environment} is gone, and the checks need it")
+        binds.append((top, top))
+    before = {item.path: item for item in frozen.guarded}
+    now = {path for environment in frozen.borrowed for path in guarded(workspace, environment)}
+    for path in sorted(before.keys() | now):
+        item, place = before.get(path), workspace / path
+        if item and path in now and _same(place, item.link, item.digest):
+            continue
+        if place.parent.name == discovery.CACHE:
+            stale.add(place.parent)
+        elif item is None:
+            if place.parent.name not in ("bin", ".bin"):
+                binds.append((nothing, place))
+                changed.append(path)
+        elif path not in now or item.link is not None or place.is_symlink():
+            raise Removed(f"{path} was removed or replaced, and the checks need it")
+        else:
+            binds.append((frozen.content(item), place))
+            changed.append(path)
+    binds += [(no_files, place) for place in sorted(stale) if place.is_dir() and not place.is_symlink()]
+    return tuple(binds), tuple(changed)
+
+
+def _same(place: Path, link: str | None, digest: str) -> bool:
+    if place.is_symlink():
+        return link == os.readlink(place)
+    return link is None and digest_of(place) == digest
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
+
+
+def _below(place: Path) -> list[Path]:
+    if not place.is_dir() or place.is_symlink():
+        return [place]
+    return [Path(folder, name) for folder, _, names in os.walk(place) for name in names]
+
+
+def _loads_plugins(entry_points: Path) -> bool:
+    try:
+        return _PLUGINS in entry_points.read_bytes()
+    except OSError:
+        return False

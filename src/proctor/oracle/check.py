@@ -1,0 +1,156 @@
+"""Judging a checkpoint: every required check passes on a copy that rests on the frozen set, or it is no pass."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from proctor.errors import Unrecoverable
+from proctor.journal.events import CheckFact
+from proctor.oracle import runners
+from proctor.oracle.bench import REASON, Bench, CheckResult
+from proctor.oracle.borrowed import Removed
+from proctor.oracle.frozen import Frozen
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.running import Backend
+from proctor.text import safe_line
+from proctor.words import Verdict
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """The verdict over all checks, with the words of the one that decided; only `passed` proves anything.
+
+    `failure` is a raw message (exception type and text) for a digest; `tampered` are the paths that were undone.
+    """
+
+    verdict: Verdict
+    reason: str
+    check: str = ""
+    failing: tuple[str, ...] = ()
+    failure: str = ""
+    tampered: tuple[str, ...] = ()
+    seconds: float = 0.0
+    log: str = ""
+    results: tuple[CheckResult, ...] = ()
+
+
+class Materialises(Protocol):
+    """The part of `checkpoint.Store` that a judge needs."""
+
+    def materialise(self, commit: str, dest: Path, exclude: tuple[str, ...] = ()) -> object: ...
+
+
+def judge(
+    commit: str,
+    frozen: Frozen,
+    checks: Sequence[CheckFact],
+    *,
+    store: Materialises,
+    backend: Backend,
+    policy: Policy,
+    out: Path,
+    optional: bool = True,
+) -> Judgement:
+    """Run checks on a checkpoint and say what they prove; all required ones must pass.
+
+    `policy` is the worker's: workspace, hidden paths, variables, limits. `out` gets the logs and `judgement.json`.
+    With `optional` off, optional checks are left out. The first required check that does not pass decides; after it
+    only optional ones run. Blocks for as long as the checks take: call it from a thread that stays (`Backend.launch`).
+    Unrecoverable when the disk is full.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="proctor-judge-", ignore_cleanup_errors=True) as scratch:
+        try:
+            bench = Bench(Path(scratch), frozen, backend, policy, out)
+            store.materialise(commit, bench.tree, exclude=policy.hide)
+            tampered = bench.prepare()
+            judgement = _decide(_run_all(bench, checks, optional), tampered)
+        except OSError as error:
+            if error.errno in _FULL:
+                raise Unrecoverable(
+                    f"{error.filename or scratch}: the disk is full; free some space", "disk"
+                ) from error
+            judgement = Judgement(Verdict.INFRA, f"the copy to judge could not be made: {safe_line(str(error))}")
+        except Removed as error:
+            judgement = Judgement(Verdict.INFRA, safe_line(str(error)))
+    (out / "judgement.json").write_bytes(msgspec.json.encode(judgement))
+    return judgement
+
+
+def load_judgement(out: Path) -> Judgement | None:
+    """The judgement that `judge` left in a folder; None if it left none that can be read."""
+    try:
+        return msgspec.json.decode((out / "judgement.json").read_bytes(), type=Judgement)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def baseline_verdict(judgement: Judgement) -> Verdict:
+    """What a judgement before the work means: `failed` is as it should be, `vacuous` a check that proves nothing,
+    `infra` one that never gave an answer."""
+    match judgement.verdict:
+        case Verdict.PASSED:
+            return Verdict.VACUOUS
+        case Verdict.TIMEOUT:
+            return Verdict.INFRA
+    return judgement.verdict
+
+
+def compare(baseline: Judgement, after: Judgement) -> Judgement:
+    """The later judgement held against the one before the work: a pass stands only if every test that ran before
+    exists and passes."""
+    if after.verdict is not Verdict.PASSED:
+        return after
+    before = {result.run: result for result in baseline.results}
+    for result in after.results:
+        twin = before.get(result.run)
+        broken = runners.compare(twin.tests, result.tests) if twin and not result.optional else {}
+        if broken:
+            first, how = next(iter(broken.items()))
+            return msgspec.structs.replace(
+                after,
+                verdict=Verdict.FAILED,
+                reason=safe_line(
+                    f"{how}: {first}" + (f" and {len(broken) - 1} more" if len(broken) > 1 else ""), REASON
+                ),
+                check=shlex.join(result.run),
+                failing=tuple(broken),
+                failure=how,
+                log=result.log,
+            )
+    return after
+
+
+def _decide(results: Sequence[CheckResult], tampered: tuple[str, ...]) -> Judgement:
+    required = [result for result in results if not result.optional]
+    if not required:
+        return Judgement(Verdict.VACUOUS, "no check decides", tampered=tampered, results=tuple(results))
+    decisive = next((result for result in required if result.verdict is not Verdict.PASSED), required[-1])
+    return Judgement(
+        verdict=decisive.verdict,
+        reason=decisive.reason,
+        check=safe_line(shlex.join(decisive.run), REASON),
+        failing=decisive.failing,
+        failure=decisive.failure,
+        tampered=tampered,
+        seconds=round(sum(result.seconds for result in results), 3),
+        log=decisive.log,
+        results=tuple(results),
+    )
+
+
+def _run_all(bench: Bench, checks: Sequence[CheckFact], optional: bool) -> list[CheckResult]:
+    results: list[CheckResult] = []
+    for check in sorted(checks, key=lambda check: check.optional):
+        failed = any(result.verdict is not Verdict.PASSED for result in results if not result.optional)
+        if optional if check.optional else not failed:
+            results.append(bench.run(check, len(results) + 1))
+    return results

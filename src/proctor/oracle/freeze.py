@@ -1,0 +1,186 @@
+"""Freezing: what the checks rest on is recorded before the work, out of the worker's reach.
+
+Policy for odd files: a link is recorded as a link, never followed (what it points to is frozen only if it is declared
+too); a socket, FIFO or device is left out and named in `skipped`; a file that cannot be read, or more than
+`TOTAL_LIMIT` bytes altogether, refuses the session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from proctor.errors import UsageError
+from proctor.oracle import borrowed, discovery
+from proctor.oracle.frozen import (
+    CURRENT,
+    FILES,
+    MANIFEST,
+    Frozen,
+    Item,
+    decode,
+    digest_of,
+    encode,
+    load_frozen,
+    revision,
+)
+from proctor.oracle.runners import named_paths
+from proctor.text import safe_line
+
+__all__ = ["Frozen", "freeze", "load_frozen"]
+
+TOTAL_LIMIT = 2 * 1024**3
+"""Bytes that one frozen set may hold."""
+
+
+def freeze(
+    workspace: Path,
+    store: Path,
+    protect: Iterable[str],
+    checks: Iterable[Sequence[str]],
+    ignored: Collection[str] = (),
+) -> Frozen:
+    """Record the frozen set of a workspace and make it the one in force.
+
+    `protect`: files and folders declared by the contract; `checks`: the argv of every check; `ignored`: folders that
+    are in no checkpoint. Durable when it returns; the same workspace gives the same revision. UsageError for a path
+    that cannot be protected.
+    """
+    roots = tuple(sorted({_root(workspace, name) for name in protect}))
+    store.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
+    try:
+        recorder = _Recorder(workspace, stage / FILES)
+        items = [recorder.record(path, declared=True) for path in _declared(workspace, roots, checks)]
+        shadows = set()
+        for path, entry in discovery.walk(workspace, ignored, lenient=True):
+            if entry.name != discovery.CACHE and discovery.is_discovery(path):
+                items.append(recorder.record(path))
+            elif shadow := discovery.shadowed(path):
+                shadows.add(shadow)
+        environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
+        guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
+        manifest = encode(
+            items=_sorted(items),
+            guarded=_sorted(guarded),
+            roots=roots,
+            shadows=sorted(shadows),
+            borrowed=environments,
+            skipped=sorted(recorder.skipped),
+        )
+        _write(stage / MANIFEST, manifest)
+        for place in (*(stage / FILES).iterdir(), stage / FILES, stage):
+            _sync(place)
+        folder = store / revision(manifest)
+        if not folder.is_dir():
+            os.rename(stage, folder)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    _write(store / "current.new", folder.name.encode())
+    os.replace(store / "current.new", store / CURRENT)
+    _sync(store)
+    return decode(folder, manifest)
+
+
+class _Recorder:
+    """Copies files of a workspace into a store by content hash."""
+
+    def __init__(self, workspace: Path, files: Path) -> None:
+        self.workspace = workspace
+        self.files = files
+        self.skipped: set[str] = set()
+        self.size = 0
+        files.mkdir()
+
+    def record(self, path: str, declared: bool = False) -> Item | None:
+        """The record of a file or link; None for what cannot be recorded."""
+        full = self.workspace / path
+        try:
+            mode = full.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                target = os.readlink(full)
+                return Item(path, hashlib.sha256(os.fsencode(target)).hexdigest(), 0o777, target, declared)
+            if stat.S_ISREG(mode):
+                return Item(path, self._keep(full, mode), stat.S_IMODE(mode), None, declared)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        self.skipped.add(path)
+        return None
+
+    def _keep(self, source: Path, mode: int) -> str:
+        copy = self.files / "new"
+        with open(os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            self.size += os.fstat(file.fileno()).st_size
+            if self.size > TOTAL_LIMIT:
+                where = safe_line(str(source))
+                raise UsageError(f"{where}: the protected files are larger than {TOTAL_LIMIT >> 30}G; protect less")
+            with open(copy, "xb") as kept:
+                shutil.copyfileobj(file, kept, 1 << 20)
+        kept_as = self.files / digest_of(copy)
+        executable = mode & stat.S_IXUSR or (kept_as.exists() and kept_as.stat().st_mode & stat.S_IXUSR)
+        copy.chmod(0o755 if executable else 0o644)
+        os.replace(copy, kept_as)
+        return kept_as.name
+
+
+def _declared(workspace: Path, roots: Iterable[str], checks: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The files below the protected paths, and those of the workspace that a check names as its own."""
+    for root in roots:
+        full = workspace / root
+        if full.is_dir() and not full.is_symlink():
+            try:
+                yield from (p for p, entry in discovery.walk(workspace, top=root) if entry.name != discovery.CACHE)
+            except OSError as error:
+                raise _unreadable(os.path.relpath(error.filename, workspace), error) from error
+        elif os.path.lexists(full):
+            yield root
+    for name in (name for argv in checks for name in named_paths(argv)):
+        full = Path(os.path.normpath(workspace / name))
+        if full.is_relative_to(workspace) and full.is_file():
+            place = full.relative_to(workspace)
+            if place.parts[0] not in discovery.OWN and discovery.on_plain_folders(workspace, str(place)):
+                yield str(place)
+
+
+def _root(workspace: Path, name: str) -> str:
+    """A declared path in its one spelling; it must name something inside the workspace, reached without a link."""
+    place = PurePosixPath(name)
+    if not place.parts or place.is_absolute() or ".." in place.parts or place.parts[0] in discovery.OWN:
+        raise UsageError(f"state.protect: {safe_line(name) or '(empty)'}: must be a path inside the workspace")
+    if not discovery.on_plain_folders(workspace, str(place)):
+        raise UsageError(f"state.protect: {safe_line(name)}: lies behind a link; name the place it points to")
+    return str(place)
+
+
+def _sorted(items: Iterable[Item | None]) -> list[Item]:
+    """One record for each path, in order; that a file was declared stays."""
+    known: dict[str, Item] = {}
+    for item in filter(None, items):
+        known.setdefault(item.path, item)
+    return [known[path] for path in sorted(known)]
+
+
+def _unreadable(path: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"{safe_line(path)}: cannot be frozen: {(error.strerror or str(error)).lower()}; make it readable"
+    )
+
+
+def _write(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(place: Path) -> None:
+    fd = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,112 @@
+"""A frozen set as a value: what was recorded, where its bytes are kept, and whether they still are what they were.
+
+    .proctor/oracle/<rev>/manifest.json   what is frozen, and where it stood
+    .proctor/oracle/<rev>/files/<sha256>  the contents
+    .proctor/oracle/current               the revision in force
+
+A revision is named by the hash of its manifest, and a manifest names contents by theirs, so that a frozen set
+either is what was recorded or says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+from proctor.errors import Unrecoverable
+from proctor.text import safe_line
+
+MANIFEST, FILES, CURRENT = "manifest.json", "files", "current"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One frozen file or link. `declared`: named by the contract or by a check, so that every byte counts."""
+
+    path: str
+    digest: str
+    mode: int
+    link: str | None = None
+    declared: bool = False
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A frozen set. All paths are relative to the workspace.
+
+    `roots` are the declared protected paths, present or not: what appears inside them later is not the project's.
+    `shadows` are modules that stood in the way of a runner's own before the work. `borrowed` are the ignored
+    environments that checks use where they stand, `guarded` the part of them that starts test runners. `skipped`
+    names what could not be frozen.
+    """
+
+    rev: str
+    folder: Path
+    items: tuple[Item, ...]
+    guarded: tuple[Item, ...]
+    roots: tuple[str, ...]
+    shadows: tuple[str, ...]
+    borrowed: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    @cached_property
+    def by_path(self) -> dict[str, Item]:
+        return {item.path: item for item in self.items}
+
+    def content(self, item: Item) -> Path:
+        """Where the bytes of a frozen file are kept."""
+        return self.folder / FILES / item.digest
+
+    def protects(self, path: str) -> bool:
+        """Whether a path is, or lies inside, a declared protected path."""
+        return any(path == root or path.startswith(root + "/") for root in self.roots)
+
+
+def encode(**parts: object) -> bytes:
+    """The manifest: text that holds any path, names that are not UTF-8 as escaped surrogates."""
+    return json.dumps(parts, indent=1, sort_keys=True, default=asdict).encode()
+
+
+def decode(folder: Path, manifest: bytes) -> Frozen:
+    """The frozen set that a manifest describes."""
+    data = {name: tuple(value) for name, value in json.loads(manifest).items()}
+    for name in ("items", "guarded"):
+        data[name] = tuple(Item(**item) for item in data[name])
+    return Frozen(rev=folder.name, folder=folder, **data)
+
+
+def revision(manifest: bytes) -> str:
+    return hashlib.sha256(manifest).hexdigest()[:20]
+
+
+def digest_of(path: str | Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def load_frozen(store: Path, rev: str | None = None) -> Frozen | None:
+    """The frozen set in force, or that of a revision; None when nothing was ever frozen.
+
+    Every byte is checked against its hash. Unrecoverable, word `oracle`, when one does not match.
+    """
+    if rev is None and not (store / CURRENT).exists():
+        return None
+    try:
+        name = rev or (store / CURRENT).read_text()
+        manifest = (store / name / MANIFEST).read_bytes()
+        if revision(manifest) != name:
+            raise ValueError(f"{name}/{MANIFEST} was changed")
+        frozen = decode(store / name, manifest)
+        for item in (*frozen.items, *frozen.guarded):
+            if item.link is None and digest_of(frozen.content(item)) != item.digest:
+                raise ValueError(f"the record of {item.path} was changed")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        why = safe_line(str(error))
+        raise Unrecoverable(
+            f"{safe_line(str(store))}: the frozen checks are damaged ({why}); restore this folder from a copy", "oracle"
+        ) from error
+    return frozen

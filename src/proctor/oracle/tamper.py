@@ -1,0 +1,113 @@
+"""Undoing tampering in the throwaway copy, and saying what it was.
+
+The copy belongs to the judge and nothing runs in it meanwhile, so paths cannot change underfoot; but a worker chose
+its contents, so no link in it is ever followed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path, PurePosixPath
+
+from proctor.oracle import discovery
+from proctor.oracle.frozen import Frozen, Item, digest_of
+
+_PARSE_LIMIT = 1 << 20
+"""Bytes of a configuration file that are parsed; a larger one counts as changed."""
+
+
+def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
+    """Make a tree rest on the frozen set again; the paths that differed, sorted.
+
+    Frozen files that were edited, deleted, renamed or made (un)executable are laid back. New files inside protected
+    folders, new discovery files and new modules that stand before a runner's own are removed. Files that hold both
+    tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the rest of
+    such a file is the worker's to edit. Compiled caches are removed without a word. OSError if the tree resists.
+    """
+    changed = set()
+    for path, entry in list(discovery.walk(tree, frozen.borrowed, grant=True)):
+        if entry.name == discovery.CACHE:
+            _remove(tree / path)
+        elif path not in frozen.by_path and _is_foreign(tree, path, frozen):
+            _remove(tree / path)
+            changed.add(path)
+    for item in frozen.items:
+        if _differs(tree, item, frozen):
+            changed.add(item.path)
+            _lay(tree, item, frozen)
+    return tuple(sorted(changed))
+
+
+def make_folder(tree: Path, path: str) -> Path:
+    """A real folder at this place of a tree, whatever stood there or on the way."""
+    place = tree
+    for part in PurePosixPath(path).parts:
+        place /= part
+        if not place.is_dir() or place.is_symlink():
+            _remove(place)
+            place.mkdir()
+    return place
+
+
+def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
+    """Whether a file that was not frozen would change what the checks mean."""
+    shadow = discovery.shadowed(path)
+    return (
+        frozen.protects(path)
+        or (shadow is not None and shadow not in frozen.shadows)
+        or discovery.is_added_discovery(path, lambda: _read(tree / path))
+    )
+
+
+def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
+    """Whether what stands in the tree is not what was frozen. Of the mode, only whether it is executable counts:
+    a checkpoint keeps no more."""
+    if not discovery.on_plain_folders(tree, item.path):
+        return True
+    full = f"{tree}/{item.path}"
+    try:
+        status = os.lstat(full)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    if item.link is not None:
+        return not stat.S_ISLNK(status.st_mode) or os.readlink(full) != item.link
+    if not stat.S_ISREG(status.st_mode) or (status.st_mode ^ item.mode) & stat.S_IXUSR:
+        return True
+    kept = frozen.content(item)
+    if status.st_size == kept.stat().st_size and digest_of(full) == item.digest:
+        if stat.S_IMODE(status.st_mode) != item.mode:
+            os.chmod(full, item.mode)
+        return False
+    if item.declared or not discovery.is_shared(item.path):
+        return True
+    before = discovery.relevant(item.path, _read(kept))
+    return before is None or before != discovery.relevant(item.path, _read(Path(full)))
+
+
+def _lay(tree: Path, item: Item, frozen: Frozen) -> None:
+    place = make_folder(tree, str(PurePosixPath(item.path).parent)) / PurePosixPath(item.path).name
+    _remove(place)
+    if item.link is not None:
+        os.symlink(item.link, place)
+    else:
+        shutil.copyfile(frozen.content(item), place)
+        place.chmod(item.mode)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _read(place: Path) -> bytes:
+    """The file's bytes; what is no plain file of a sane size reads as something no parser takes."""
+    try:
+        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            data = file.read(_PARSE_LIMIT + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"\xff"
+    except OSError:
+        return b"\xff"
+    return data if len(data) <= _PARSE_LIMIT else b"\xff"

@@ -1,0 +1,173 @@
+"""The frozen set: what belongs to it, and that it stays what was recorded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.errors import Unrecoverable, UsageError
+from proctor.oracle import freeze as freezing
+from proctor.oracle.freeze import freeze, load_frozen
+from proctor.oracle.frozen import decode, encode, revision
+
+from .project import Project
+
+
+def names(project: Project) -> set[str]:
+    return set(project.frozen.by_path)
+
+
+def test_protected_folders_are_frozen_with_all_they_hold(project: Project) -> None:
+    project.write("tests/data/deep/rows.csv", "a,b\n")
+    project.write("tests/__pycache__/x.pyc", "")
+    project.freeze("./tests//", "calc.py", "not/there/yet")
+    assert names(project) == {"calc.py", "tests/__init__.py", "tests/data/deep/rows.csv", "tests/test_add.py"}
+    assert project.frozen.roots == ("calc.py", "not/there/yet", "tests")
+    assert all(item.declared for item in project.frozen.items)
+
+
+def test_g1_what_runners_find_by_themselves_is_frozen_undeclared(project: Project) -> None:
+    found = {
+        *("conftest.py", "deep/er/conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"),
+        *("noxfile.py", "sitecustomize.py", "src/usercustomize.py", "Makefile", "GNUmakefile", "package.json"),
+        *("sub/package.json", "jest.config.ts", "vitest.config.mjs", ".mocharc.yml", ".coveragerc"),
+        "vendored/lib/site-packages/hook.pth",
+    }
+    other = {
+        *("README.md", "model.pth", "my_conftest.py", "docs/Makefile.txt", "node_modules/left/package.json"),
+        *(".git/conftest.py", ".proctor/conftest.py", "cache/conftest.py"),
+    }
+    for path in found | other:
+        project.write(path, "")
+    frozen = project.freeze(ignored=["cache"])
+    assert names(project) == found
+    assert not any(item.declared for item in frozen.items)
+
+
+def test_a_checks_own_script_and_the_tests_it_names_are_frozen(project: Project, tmp_path: Path) -> None:
+    project.write("tools/check.py", "")
+    project.write("run.sh", "")
+    project.write("more/test_x.py", "")
+    project.write("strict.toml", "")
+    outside = tmp_path / "outside.py"
+    outside.touch()
+    checks = [
+        ["python3", "-W", "error", "tools/check.py", "calc.py"],
+        [str(project.workspace / "run.sh"), "calc.py"],
+        ["uv", "run", "pytest", "more/test_x.py::test_one[a-b]", "--config-file=strict.toml"],
+        ["python", "-m", "unittest", "tests.test_add.TestAdd.test_zero"],
+        ["ruff", "check", "calc.py"],
+        ["python", str(outside)],
+        ["../outside.py"],
+        ["bash", "-c", "calc.py"],
+    ]
+    project.freeze(checks=checks)
+    assert names(project) == {"tools/check.py", "run.sh", "more/test_x.py", "strict.toml", "tests/test_add.py"}
+
+
+def test_links_are_recorded_and_not_followed(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hunter2")
+    (project.workspace / "tests" / "out").symlink_to(tmp_path)
+    (project.workspace / "tests" / "data").symlink_to("../calc.py")
+    frozen = project.freeze("tests")
+    links = {item.path: item.link for item in frozen.items if item.link}
+    assert links == {"tests/data": "../calc.py", "tests/out": str(tmp_path)}
+    assert not any("hunter2" in file.read_text() for file in (frozen.folder / "files").iterdir())
+
+
+def test_special_files_are_named_and_left_out(project: Project) -> None:
+    os.mkfifo(project.workspace / "tests" / "pipe")
+    assert project.freeze("tests").skipped == ("tests/pipe",)
+
+
+@pytest.mark.parametrize("path", ["", ".", "/etc", "../x", "a/../../x", ".git", ".proctor/oracle"])
+def test_what_is_not_inside_the_workspace_cannot_be_protected(project: Project, path: str) -> None:
+    with pytest.raises(UsageError, match=r"state\.protect: .*: must be a path inside the workspace"):
+        project.freeze(path)
+
+
+def test_what_lies_behind_a_link_cannot_be_protected(project: Project) -> None:
+    (project.workspace / "alias").symlink_to("tests")
+    with pytest.raises(UsageError, match=r"alias/test_add\.py: lies behind a link"):
+        project.freeze("alias/test_add.py")
+
+
+def test_an_unreadable_or_huge_oracle_refuses_in_one_line(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(freezing._Recorder, "_keep", refuse)
+        with pytest.raises(UsageError, match=r"^tests/.*: cannot be frozen: permission denied; make it readable$"):
+            project.freeze("tests")
+    monkeypatch.setattr(freezing, "TOTAL_LIMIT", 10)
+    with pytest.raises(UsageError, match="protect less"):
+        project.freeze("tests")
+    assert not list(project.oracle.glob(".new-*"))
+
+
+def test_the_same_workspace_gives_the_same_revision_and_an_edit_another(project: Project) -> None:
+    first = project.frozen
+    assert project.freeze("tests") == first
+    project.write("tests/test_add.py", "x")
+    second = project.freeze("tests")
+    assert second.rev != first.rev
+    assert load_frozen(project.oracle) == second
+    assert load_frozen(project.oracle, first.rev) == first
+
+
+def test_a_mode_is_part_of_the_revision(project: Project) -> None:
+    first = project.frozen
+    (project.workspace / "tests/test_add.py").chmod(0o755)
+    assert project.freeze("tests").rev != first.rev
+
+
+def test_nothing_frozen_loads_as_nothing(tmp_path: Path) -> None:
+    assert load_frozen(tmp_path / "oracle") is None
+
+
+@pytest.mark.parametrize("damage", ["edit", "delete", "manifest", "revision", "current"])
+def test_a_damaged_record_is_unrecoverable(project: Project, damage: str) -> None:
+    folder = project.frozen.folder
+    content = folder / "files" / project.frozen.by_path["tests/test_add.py"].digest
+    match damage:
+        case "edit":
+            content.write_text("x")
+        case "delete":
+            content.unlink()
+        case "manifest":
+            (folder / "manifest.json").write_text(
+                (folder / "manifest.json").read_text().replace("test_add", "test_bad")
+            )
+        case "revision":
+            shutil.rmtree(folder)
+        case "current":
+            (project.oracle / "current").write_text("../elsewhere")
+    with pytest.raises(Unrecoverable, match="the frozen checks are damaged") as caught:
+        load_frozen(project.oracle)
+    assert caught.value.word == "oracle"
+    assert "\n" not in str(caught.value)
+
+
+def test_an_interrupted_freeze_leaves_the_old_one_in_force(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = project.frozen
+    project.write("tests/test_add.py", "x")
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(freezing.os, "rename", fail)
+    with pytest.raises(KeyboardInterrupt):
+        freeze(project.workspace, project.oracle, ["tests"], [])
+    assert load_frozen(project.oracle) == before
+
+
+@given(st.lists(st.binary(min_size=1, max_size=20).map(os.fsdecode), unique=True))
+def test_any_path_survives_the_manifest(paths: list[str]) -> None:
+    manifest = encode(items=[], guarded=[], roots=paths, shadows=[], borrowed=[], skipped=[])
+    assert decode(Path(revision(manifest)), manifest).roots == tuple(paths)

@@ -1,0 +1,199 @@
+"""What argv starts, and what reports prove."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.oracle.runners import (
+    Kind,
+    Outcome,
+    Report,
+    compare,
+    last_words,
+    named_paths,
+    read_report,
+    recognise,
+    watched,
+    weigh,
+)
+from proctor.oracle.witness import FIELD, RECORD
+from proctor.words import Verdict
+
+SECRET = "s" * 64
+PASSED, FAILED, SKIPPED = Outcome
+
+
+def report(*records: tuple[str, ...], secret: str = SECRET) -> bytes:
+    return (secret + RECORD.join(FIELD.join(record) for record in records) + RECORD + secret).encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("python -m unittest", "python /door/w.py"),
+        (
+            "python3.12 -W error -X dev -m unittest -v tests.test_a",
+            "python3.12 -W error -X dev /door/w.py -v tests.test_a",
+        ),
+        (".venv/bin/python -m unittest discover", ".venv/bin/python /door/w.py discover"),
+        ("coverage run -m unittest", "coverage run /door/w.py"),
+        ("uv run python -m unittest -q", "uv run python /door/w.py -q"),
+        ("pytest -q tests", "pytest -p w -q tests"),
+        ("/opt/venv/bin/py.test", "/opt/venv/bin/py.test -p w"),
+        ("python -m pytest tests/a.py::b", "python -m pytest -p w tests/a.py::b"),
+        ("python .venv/bin/pytest", "python .venv/bin/pytest -p w"),
+        ("coverage run --branch -m pytest", "coverage run --branch -m pytest -p w"),
+        ("poetry run pytest", "poetry run pytest -p w"),
+        ("env A=1 timeout 60 pytest", "env A=1 timeout 60 pytest -p w"),
+    ],
+)
+def test_runners_are_recognised_behind_their_launchers(line: str, becomes: str) -> None:
+    argv = shlex.split(line)
+    runner = recognise(argv)
+    assert runner is not None
+    assert shlex.join(watched(argv, runner, "/door", "w")) == becomes
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make test",
+        "grep pytest README",
+        "python tool.py -m unittest",
+        "python -c pytest",
+        "echo -m unittest",
+        "npm test",
+    ],
+)
+def test_other_commands_are_not_taken_for_runners(line: str) -> None:
+    assert recognise(shlex.split(line)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("./check.sh a.py", ["./check.sh"]),
+        ("bash -e check.sh a.py", ["check.sh"]),
+        ("node --test", []),
+        ("ruff check a.py", []),
+        ("npx jest --config=j.js t/a.test.js", ["j.js", "t/a.test.js"]),
+    ],
+)
+def test_a_checks_own_files_are_named(line: str, named: list[str]) -> None:
+    assert list(named_paths(shlex.split(line))) == named
+
+
+def test_a_report_is_read() -> None:
+    found = read_report(report(("passed", "t.A.x", ""), ("failed", "t.A.y", "E: no")), SECRET)
+    assert found == Report({"t.A.x": PASSED, "t.A.y": FAILED}, {"t.A.y": "E: no"})
+    assert read_report(report(), SECRET) == Report({})
+    assert read_report(report(("unsealed", "TestCase.run", "")), SECRET) == Report({}, unsealed=("TestCase.run",))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        SECRET.encode(),
+        report(("passed", "a", "")) * 2,
+        report(("passed", "a", ""))[:-1],
+        report(("passed", "a", ""), secret="0" * 64),
+        report(("wonderful", "a", "")),
+        b"\xff" * 1000,
+    ],
+)
+def test_a_report_that_is_not_whole_is_no_report(data: bytes) -> None:
+    assert read_report(data, SECRET) is None
+
+
+@given(st.binary())
+def test_no_bytes_break_the_reader_or_pass_for_a_report(data: bytes) -> None:
+    assert read_report(data, SECRET) is None
+    read_report(SECRET.encode() + data + RECORD.encode() + SECRET.encode(), SECRET)
+
+
+def test_ids_are_safe_to_show_and_stay_apart() -> None:
+    long = "t" * 1000
+    found = read_report(
+        report(("passed", long + "a", ""), ("failed", long + "b", ""), ("passed", "\x1b[31mred", "")), SECRET
+    )
+    assert found is not None
+    assert len(found.tests) == 3
+    assert found.failing[0].startswith("ttt")
+    assert "red" in found.tests
+
+
+def test_a_failure_is_not_taken_back_by_a_later_pass() -> None:
+    found = read_report(report(("failed", "a", "x"), ("passed", "a", "")), SECRET)
+    assert found is not None
+    assert found.failing == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("code", "found", "verdict", "reason"),
+    [
+        (0, Report({"a": PASSED, "b": SKIPPED}), Verdict.PASSED, "1 tests passed, 1 skipped"),
+        (0, None, Verdict.FAILED, "exit code 0 before pytest came to its end"),
+        (0, Report({"a": FAILED}), Verdict.FAILED, "1 of 1 tests failed"),
+        (1, Report({"a": PASSED}), Verdict.FAILED, "exit code 1 although no test failed"),
+        (5, Report({}), Verdict.FAILED, "no test ran"),
+        (0, Report({"a": SKIPPED}), Verdict.FAILED, "all 1 tests were skipped"),
+        (4, None, Verdict.INFRA, "pytest could not start (exit code 4)"),
+        (
+            0,
+            Report({"a": PASSED}, {}, ("T.run",)),
+            Verdict.FAILED,
+            "T.run of the test framework was replaced while tests ran",
+        ),
+    ],
+)
+def test_a_pass_needs_tests_that_ran_and_an_exit_code(
+    code: int, found: Report | None, verdict: Verdict, reason: str
+) -> None:
+    assert weigh(Kind.PYTEST, code, found, b"") == (verdict, reason)
+
+
+@given(st.integers(0, 255), st.dictionaries(st.text(max_size=3), st.sampled_from(Outcome)), st.booleans())
+def test_only_exit_code_0_with_a_pass_and_no_failure_passes(code: int, tests: dict[str, Outcome], whole: bool) -> None:
+    verdict, _ = weigh(Kind.UNITTEST, code, Report(tests) if whole else None, b"")
+    proved = code == 0 and whole and PASSED in tests.values() and FAILED not in tests.values()
+    assert (verdict is Verdict.PASSED) is proved
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "broken"),
+    [
+        ({"a": FAILED, "b": PASSED}, {"a": PASSED, "b": PASSED, "c": FAILED}, {}),
+        ({"a": FAILED}, {"b": PASSED}, {"a": "test disappeared"}),
+        ({"a": PASSED}, {}, {"a": "test disappeared"}),
+        ({"a": FAILED, "b": PASSED}, {"a": SKIPPED, "b": FAILED}, {"a": "test skipped", "b": "test failed"}),
+        ({"a": SKIPPED}, {}, {}),
+        ({"t/a.py": FAILED}, {"t/a.py::x": PASSED}, {}),
+        ({"t/a.py": PASSED}, {"t/a.py::x": PASSED}, {"t/a.py": "test disappeared"}),
+        ({"t.a": FAILED, "A": FAILED}, {"t.a.A.x": PASSED}, {}),
+        ({"t.a": FAILED}, {"t.ab.A.x": PASSED}, {"t.a": "test disappeared"}),
+        ({}, {"a": FAILED}, {}),
+    ],
+)
+def test_what_ran_before_must_pass_after(
+    before: dict[str, Outcome], after: dict[str, Outcome], broken: dict[str, str]
+) -> None:
+    assert compare(before, after) == broken
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (b"", ""),
+        (b"a\n\nb\n", "b"),
+        (b"Traceback:\n x\nKeyError: 'a'\nbye\n", "KeyError: 'a'"),
+        (b"not ok 1 - adds\n# done", "not ok 1 - adds"),
+        (b"\xff\x1b[31merror: red\x1b[0m", "error: red"),
+    ],
+)
+def test_the_last_words_name_the_failure(output: bytes, words: str) -> None:
+    assert last_words(output).strip("\ufffd") == words

@@ -1,0 +1,174 @@
+"""Undoing: what is laid back, what is removed, and what a worker may rightly change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proctor.oracle.tamper import undo
+
+from .project import Project
+
+
+@pytest.fixture
+def tree(project: Project, tmp_path: Path) -> Path:
+    """A copy of the project, as a judge has it."""
+    tree = tmp_path / "tree"
+    shutil.copytree(project.workspace, tree, symlinks=True)
+    return tree
+
+
+def refreeze(project: Project, tree: Path, *protect: str) -> None:
+    project.freeze(*protect)
+    shutil.rmtree(tree)
+    shutil.copytree(project.workspace, tree, symlinks=True)
+
+
+def test_an_untouched_tree_stays_untouched(project: Project, tree: Path) -> None:
+    assert undo(tree, project.frozen) == ()
+
+
+def test_honest_work_is_no_tampering(project: Project, tree: Path) -> None:
+    (tree / "calc.py").write_text("def add(a, b): return a + b\n")
+    for path in ("statistics.py", "csv/table.py", "src/app/types.py", "model.pth", "docs/Makefile", "web/package.json"):
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text("x = 1\n")
+    (tree / "test_mine.py").write_text("def test(): pass\n")
+    assert undo(tree, project.frozen) == ()
+    assert (tree / "src/app/types.py").exists()
+
+
+def test_modes_links_and_kinds_are_laid_back(project: Project, tree: Path) -> None:
+    project.write("tests/run.sh", "#!/bin/sh\n", 0o755)
+    (project.workspace / "tests/link").symlink_to("run.sh")
+    project.write("tests/plain.txt", "plain")
+    refreeze(project, tree, "tests")
+    (tree / "tests/run.sh").chmod(0o644)
+    (tree / "tests/link").unlink()
+    (tree / "tests/link").symlink_to("plain.txt")
+    (tree / "tests/plain.txt").unlink()
+    (tree / "tests/plain.txt").mkdir()
+    (tree / "tests/plain.txt/inner").touch()
+    assert undo(tree, project.frozen) == ("tests/link", "tests/plain.txt", "tests/plain.txt/inner", "tests/run.sh")
+    assert os.access(tree / "tests/run.sh", os.X_OK)
+    assert os.readlink(tree / "tests/link") == "run.sh"
+    assert (tree / "tests/plain.txt").read_text() == "plain"
+    assert undo(tree, project.frozen) == ()
+
+
+def test_modes_that_a_checkpoint_does_not_keep_are_restored_in_silence(project: Project, tree: Path) -> None:
+    (project.workspace / "tests/test_add.py").chmod(0o600)
+    project.freeze("tests")
+    assert undo(tree, project.frozen) == ()
+    assert (tree / "tests/test_add.py").stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_written_through_a_planted_link(project: Project, tree: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    project.write("tests/deep/er/data", "x")
+    refreeze(project, tree, "tests")
+    shutil.rmtree(tree / "tests/deep")
+    (tree / "tests/deep").symlink_to(outside)
+    assert undo(tree, project.frozen) == ("tests/deep", "tests/deep/er/data")
+    assert not list(outside.iterdir())
+    assert (tree / "tests/deep/er/data").read_text() == "x"
+
+
+def test_a_file_in_place_of_a_protected_folder_gives_way(project: Project, tree: Path) -> None:
+    shutil.rmtree(tree / "tests")
+    (tree / "tests").write_text("")
+    assert "tests/test_add.py" in undo(tree, project.frozen)
+    assert (tree / "tests/test_add.py").is_file()
+
+
+def test_what_appears_at_a_protected_path_is_removed(project: Project, tree: Path) -> None:
+    project.freeze("tests", "golden")
+    (tree / "golden").mkdir()
+    (tree / "golden/out.txt").write_text("whatever I print")
+    assert undo(tree, project.frozen) == ("golden/out.txt",)
+
+
+PYPROJECT = '[project]\nname = "calc"\ndependencies = []\n\n[tool.pytest.ini_options]\naddopts = "-q"\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "honest", "tampered"),
+    [
+        ("pyproject.toml", PYPROJECT, PYPROJECT.replace("[]", '["rich"]'), PYPROJECT.replace("-q", "-k nothing")),
+        ("pyproject.toml", PYPROJECT, PYPROJECT + "[tool.ruff]\n", PYPROJECT + "[tool.coverage.run]\nomit = ['*']\n"),
+        ("pyproject.toml", PYPROJECT, PYPROJECT + "[tool.hatch.build]\n", PYPROJECT + "[tool.hatch.envs.test]\na=1\n"),
+        ("pyproject.toml", PYPROJECT, PYPROJECT + "# note\n", PYPROJECT + "this is no toml"),
+        ("setup.cfg", "[metadata]\nname = a\n", "[metadata]\nname = b\n", "[tool:pytest]\naddopts = -k no\n"),
+        ("tox.ini", "[flake8]\n", "[flake8]\nmax = 1\n", "[testenv]\ncommands = true\n"),
+        (
+            "package.json",
+            '{"scripts": {"test": "jest"}}',
+            '{"scripts": {"test": "jest"}, "dependencies": {"left": "1"}, "description": "javascript"}',
+            '{"scripts": {"test": "true"}}',
+        ),
+        ("package.json", '{"jest": {}}', '{"jest": {}, "version": "2"}', '{"jest": {"testMatch": []}}'),
+        ("package.json", "{}", '{"name": "x"}', "[" * 100_000),
+    ],
+)
+def test_shared_files_count_by_the_part_that_tests_read(
+    project: Project, tree: Path, path: str, before: str, honest: str, tampered: str
+) -> None:
+    project.write(path, before)
+    refreeze(project, tree, "tests")
+    (tree / path).write_text(honest)
+    assert undo(tree, project.frozen) == ()
+    assert (tree / path).read_text() == honest
+    (tree / path).write_text(tampered)
+    assert undo(tree, project.frozen) == (path,)
+    assert (tree / path).read_text() == before
+
+
+def test_a_declared_shared_file_counts_to_the_byte(project: Project, tree: Path) -> None:
+    project.write("pyproject.toml", PYPROJECT)
+    refreeze(project, tree, "pyproject.toml")
+    (tree / "pyproject.toml").write_text(PYPROJECT + "# note\n")
+    assert undo(tree, project.frozen) == ("pyproject.toml",)
+
+
+def test_new_shared_files_count_only_with_settings_for_tests(project: Project, tree: Path) -> None:
+    for path in ("pyproject.toml", "sub/pyproject.toml", "setup.cfg", "package.json"):
+        (tree / path).parent.mkdir(exist_ok=True)
+        (tree / path).write_text("{}" if path.endswith("json") else "[project]\n")
+    assert undo(tree, project.frozen) == ()
+    (tree / "sub/pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = ''\n")
+    (tree / "package.json").write_text('{"scripts": {"test": "true"}}')
+    assert undo(tree, project.frozen) == ("package.json", "sub/pyproject.toml")
+
+
+def test_a_module_that_stood_before_the_runner_from_the_start_stays(project: Project, tree: Path) -> None:
+    project.write("types.py", "mine = 1\n")
+    refreeze(project, tree, "tests")
+    (tree / "types.py").write_text("mine = 2\n")
+    (tree / "json.py").write_text("")
+    assert undo(tree, project.frozen) == ("json.py",)
+    assert (tree / "types.py").read_text() == "mine = 2\n"
+
+
+def test_closed_folders_are_opened(project: Project, tree: Path) -> None:
+    (tree / "tests").chmod(0)
+    (tree / "shut").mkdir()
+    (tree / "shut/conftest.py").touch()
+    (tree / "shut").chmod(0o500)
+    assert undo(tree, project.frozen) == ("shut/conftest.py",)
+    assert (tree / "tests").stat().st_mode & 0o777 == 0o700
+
+
+def test_deep_trees_and_odd_files_do_no_harm(project: Project, tree: Path) -> None:
+    deep = tree
+    for _ in range(600):
+        deep /= "d"
+        os.mkdir(deep)
+    (deep / "conftest.py").touch()
+    os.mkfifo(tree / "pyproject.toml")
+    (tree / "setup.cfg").symlink_to("/dev/zero")
+    found = undo(tree, project.frozen)
+    assert found == ("d/" * 600 + "conftest.py", "pyproject.toml", "setup.cfg")
