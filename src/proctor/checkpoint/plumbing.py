@@ -1,0 +1,318 @@
+"""Running git's plumbing on the private store: one writer at a time, faults as sentences.
+
+Nothing that lies in the tree is executed: no hooks, filters, attributes, monitors, prompts. GitPython's own command
+layer always adds the parent's environment, so that a `GIT_*` there could not be kept out; therefore the commands are
+started here, and GitPython reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import functools
+import os
+import re
+import select
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from proctor.checkpoint.hygiene import environment, git_program
+from proctor.errors import ProctorError, Unrecoverable, UsageError
+from proctor.text import safe_line
+
+LOCK_PATIENCE = 120.0
+"""Seconds to wait for another process that is using the store."""
+
+_ATTRIBUTES = b"* -text !eol -ident !filter !working-tree-encoding !diff !merge\n"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
+_FULL_WORDS = re.compile(
+    rb"No space left on device|Disk quota exceeded|Read-only file system|Input/output error|File too large"
+    rb"|insufficient permission|unable to create temporary file|unable to write (loose|new|sha1|object|file)"
+    rb"|Unable to create '[^']*\.lock'"
+)
+_TRAP_CHECK = 5.0
+
+
+class GitFailed(ProctorError):
+    """A plumbing command said no; `str()` is its first line of complaint."""
+
+
+class Trapped(Exception):
+    """Special files that stand where git reads rules, so that it waits for ever; `paths` are absolute."""
+
+    def __init__(self, paths: Sequence[bytes]) -> None:
+        super().__init__(repr(paths))
+        self.paths = tuple(paths)
+
+
+@contextlib.contextmanager
+def disk_faults(where: Path) -> Iterator[None]:
+    """Turn a full disk, a missing permission and their like into the one sentence they deserve."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            place = safe_line(os.fsencode(error.filename or where))
+            raise Unrecoverable(
+                f"{place}: {os.strerror(error.errno)}; free or allow it, then run again", "disk"
+            ) from error
+        raise
+
+
+class Command:
+    """One running git command. What it prints goes to memory, so that several may run side by side unread."""
+
+    def __init__(self, git: Git, verb: str, process: subprocess.Popen[bytes], out: BinaryIO, err: BinaryIO) -> None:
+        self._git = git
+        self._verb = verb
+        self._process = process
+        self._out = out
+        self._err = err
+
+    def __enter__(self) -> Command:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._out.close()
+        self._err.close()
+
+    def output(self, ok: Sequence[int] = (0,)) -> bytes:
+        """Wait for the end and return what was printed; raises as `Git.run` does."""
+        self._wait()
+        if self._process.returncode in ok:
+            return _all_of(self._out)
+        raise self._fault(_all_of(self._err))
+
+    def _wait(self) -> None:
+        ended = os.pidfd_open(self._process.pid)
+        try:
+            while not select.select([ended], [], [], _TRAP_CHECK)[0]:
+                if traps := self._git.traps():
+                    raise Trapped(traps)
+        finally:
+            os.close(ended)
+        self._process.wait()
+
+    def _fault(self, err: bytes) -> ProctorError:
+        lines = [safe_line(line, 300) for line in err.splitlines() if line.strip()]
+        said = next((line for line in lines if line.startswith(("error:", "fatal:"))), lines[0] if lines else "")
+        if _FULL_WORDS.search(err):
+            return Unrecoverable(f"{self._git.gitdir.parent}: {said}; free or allow it, then run again", "disk")
+        said = said or f"ended with {self._process.returncode}"
+        return GitFailed(f"git {self._verb} in {self._git.gitdir}: {said}")
+
+
+class Git:
+    """Git on one private bare repository over one workspace. Sync; safe to use from several threads."""
+
+    def __init__(self, workspace: Path, gitdir: Path) -> None:
+        self.workspace = Path(os.path.abspath(workspace))
+        self.top = os.fsencode(self.workspace)
+        self.gitdir = Path(os.path.abspath(gitdir))
+        self._held = threading.local()
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def run(
+        self,
+        *args: str,
+        input: bytes = b"",
+        ok: Sequence[int] = (0,),
+        index: Path | None = None,
+        work: Path | None = None,
+        config: Sequence[str] = (),
+    ) -> bytes:
+        """Run one command and return what it printed.
+
+        `index` and `work` stand in for the private index and the workspace. Raises `GitFailed` with git's own
+        words, `Unrecoverable` for a full disk or a workspace that is gone, `Trapped` for rules that are no files.
+        """
+        with self.start(*args, input=input, index=index, work=work, config=config) as command:
+            return command.output(ok)
+
+    def start(
+        self,
+        *args: str,
+        input: bytes = b"",
+        index: Path | None = None,
+        work: Path | None = None,
+        config: Sequence[str] = (),
+    ) -> Command:
+        """Start a command without waiting for it; leaving its context ends it."""
+        argv = [git_program(), *(part for pair in config for part in ("-c", pair)), *args]
+        where = work or self.workspace
+        held = getattr(self._held, "fd", None)
+        out, err, fed = _memory(b""), _memory(b""), _memory(input)
+        try:
+            process = subprocess.Popen(
+                argv,
+                cwd=where,
+                env=self.environment(index, where),
+                stdin=fed,
+                stdout=out,
+                stderr=err,
+                pass_fds=() if held is None else (held,),
+                umask=self.umask,
+            )
+        except FileNotFoundError as error:
+            raise Unrecoverable(f"{where}: the workspace is gone", "workspace") from error
+        finally:
+            fed.close()
+        verb = next(word for word in args if not word.startswith("-"))
+        return Command(self, verb, process, out, err)
+
+    def environment(self, index: Path | None = None, work: Path | None = None) -> dict[str, str]:
+        """The whole environment of a command."""
+        return environment(self.gitdir, work or self.workspace, index or self.gitdir / "index")
+
+    @functools.cached_property
+    def umask(self) -> int:
+        """What files and folders are made with, fixed when the store was made: only other modes need a note."""
+        try:
+            return int((self.gitdir / "umask").read_text(), 8)
+        except (OSError, ValueError):
+            return _process_umask()
+
+    # --- the repository itself ----------------------------------------------------------------
+
+    def exists(self) -> bool:
+        return self.gitdir.exists()
+
+    def require(self) -> None:
+        """One clear error unless there is a store with objects in it."""
+        if not (self.gitdir / "objects").is_dir():
+            state = "damaged: it has no objects" if self.exists() else "missing"
+            raise Unrecoverable(
+                f"{self.gitdir}: the checkpoint store is {state}; put it back from a copy, or remove it to begin anew",
+                "checkpoints",
+            )
+
+    def create(self) -> None:
+        """Make the store if there is none, whole or not at all, and put its fixed files right."""
+        with disk_faults(self.gitdir):
+            if not self.exists():
+                made = self.gitdir.with_name(f".{self.gitdir.name}.{os.getpid()}")
+                made.parent.mkdir(parents=True, exist_ok=True)
+                shutil.rmtree(made, ignore_errors=True)
+                for folder in ("objects/pack", "objects/info", "refs/proctor", "info"):
+                    (made / folder).mkdir(parents=True)
+                made.chmod(0o700)
+                (made / "umask").write_text(f"{_process_umask():03o}\n")
+                with contextlib.suppress(FileExistsError):
+                    os.rename(made, self.gitdir)
+            self.require()
+            self._fixed("HEAD", b"ref: refs/proctor/none\n")
+            self._fixed("config", b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+            self._fixed("info/attributes", _ATTRIBUTES)
+
+    def _fixed(self, name: str, content: bytes) -> None:
+        path = self.gitdir / name
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(exist_ok=True)
+            write_file(path, content)
+
+    @contextlib.contextmanager
+    def locked(self, make: bool = False) -> Iterator[None]:
+        """Be the only one who uses the store. Git commands hold the lock too, should this process die before them.
+
+        `make` creates a store that is missing. Locks that dead processes left are removed.
+        """
+        if make:
+            self.create()
+        self.require()
+        with disk_faults(self.gitdir):
+            fd = os.open(self.gitdir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _flock(fd, self.gitdir)
+            for folder in (self.gitdir, self.gitdir / "refs" / "proctor"):
+                for stale in folder.glob("*.lock"):
+                    stale.unlink(missing_ok=True)
+            self._held.fd = fd
+            with disk_faults(self.gitdir):
+                yield
+        finally:
+            self._held.fd = None
+            os.close(fd)
+
+    def traps(self) -> list[bytes]:
+        """FIFOs, sockets and devices in the places where git expects rules, or inside nested repositories."""
+        found = []
+        own = os.fsencode(self.gitdir.parent)
+        for folder, folders, files in os.walk(self.top):
+            if folder == self.top:
+                folders[:] = [name for name in folders if name != b".git"]
+            folders[:] = [name for name in folders if os.path.join(folder, name) != own]
+            inside = b".git" in folder[len(self.top) :].split(b"/")
+            for name in files:
+                if (inside or name in (b".gitignore", b".gitattributes")) and _is_special(os.path.join(folder, name)):
+                    found.append(os.path.join(folder, name))
+        return found
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace a file: old or new, never half, and on disk before the return."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    try:
+        with open(draft, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def joined(paths: Iterable[bytes]) -> bytes:
+    """Paths as git reads them from its input."""
+    return b"".join(path + b"\0" for path in paths)
+
+
+def split(output: bytes) -> list[bytes]:
+    """Paths as git prints them."""
+    return output.split(b"\0")[:-1]
+
+
+def _memory(content: bytes) -> BinaryIO:
+    file = os.fdopen(os.memfd_create("git"), "r+b")
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _all_of(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _flock(fd: int, gitdir: Path) -> None:
+    deadline = time.monotonic() + LOCK_PATIENCE
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise UsageError(f"{gitdir}: another process is using the checkpoint store; try again later") from None
+            time.sleep(0.01)
+
+
+def _is_special(path: bytes) -> bool:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return (mode & 0o170000) not in (0o100000, 0o120000, 0o040000)
+
+
+def _process_umask() -> int:
+    with open("/proc/self/status", "rb") as status:
+        return int(next(line for line in status if line.startswith(b"Umask:")).split()[1], 8)

@@ -1,0 +1,201 @@
+"""What a checkpoint is made of: a tree of files, a manifest of what git cannot say, and notes that identify nothing.
+
+The commit's tree holds `files` (the files), `manifest`, `notes` and `meta` (the caller's bytes). The id of the tree
+of `files` and `manifest` alone is the identity of a working tree: equal ids, equal trees.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A stored working tree. `tree` is its identity; `skipped` are lines about what is not kept and why;
+    `unstable` are paths that were written while they were read. `commit` is a tree id if nothing names it yet."""
+
+    commit: str
+    tree: str
+    files: int
+    skipped: tuple[str, ...] = ()
+    unstable: tuple[str, ...] = ()
+
+
+class ChangeKind(StrEnum):
+    ADDED = "added"
+    DELETED = "deleted"
+    MODIFIED = "modified"
+    RETYPED = "retyped"
+    MODE = "mode"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path that differs. `added` and `removed` are lines, 0 for binary files; `size` is the new size in bytes.
+
+    `ignored` marks a file that the project's ignore rules leave out, kept because it is small.
+    """
+
+    path: str
+    kind: ChangeKind
+    added: int = 0
+    removed: int = 0
+    binary: bool = False
+    size: int = 0
+    ignored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a checkpoint: `mode` as lstat gives it, `oid` the id of its content (a symlink's is its target)."""
+
+    path: str
+    mode: int
+    oid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The tree equals the target. `parked` are paths that stood in the way and were moved aside, `missing` nested
+    repositories of the target whose `.git` is gone, `tree` the identity that was proved."""
+
+    changed: int
+    parked: tuple[str, ...]
+    tree: str
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Modes other than those that git and the umask give (permission bits), and folders that hold no file."""
+
+    modes: dict[bytes, int] = field(default_factory=dict)
+    folders: dict[bytes, int] = field(default_factory=dict)
+    empty: frozenset[bytes] = frozenset()
+
+    def encode(self) -> bytes:
+        return _json(
+            {
+                "modes": _named(self.modes),
+                "folders": _named(self.folders),
+                "empty": _texts(self.empty),
+            }
+        )
+
+    @classmethod
+    def decode(cls, body: bytes) -> Manifest:
+        data = json.loads(body)
+        return cls(
+            {raw(path): mode for path, mode in data["modes"].items()},
+            {raw(path): mode for path, mode in data["folders"].items()},
+            frozenset(map(raw, data["empty"])),
+        )
+
+    def merged(self, other: Manifest, chosen: Callable[[bytes], bool]) -> Manifest:
+        """This manifest, with `other`'s word on the chosen paths."""
+
+        def pick(mine: dict[bytes, int], theirs: dict[bytes, int]) -> dict[bytes, int]:
+            kept = {path: mode for path, mode in mine.items() if not chosen(path)}
+            return kept | {path: mode for path, mode in theirs.items() if chosen(path)}
+
+        empty = {path for path in self.empty if not chosen(path)} | {path for path in other.empty if chosen(path)}
+        return Manifest(pick(self.modes, other.modes), pick(self.folders, other.folders), frozenset(empty))
+
+    def differing(self, other: Manifest) -> set[bytes]:
+        """The paths of which the two say different things."""
+        unequal = {path for path, _ in self.modes.items() ^ other.modes.items()}
+        unequal |= {path for path, _ in self.folders.items() ^ other.folders.items()}
+        return unequal | (self.empty ^ other.empty)
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What is worth knowing about a snapshot and is no part of the tree's identity.
+
+    `ignored`: kept although ignore rules leave them out. `left`: ignored folders and files that are not kept.
+    `skipped`: other paths that are not kept, with the reason. `repositories`: folders with a `.git` of their own.
+    """
+
+    parent: str = ""
+    ignored: frozenset[bytes] = frozenset()
+    left: frozenset[bytes] = frozenset()
+    skipped: dict[bytes, str] = field(default_factory=dict)
+    unstable: frozenset[bytes] = frozenset()
+    repositories: frozenset[bytes] = frozenset()
+
+    def encode(self) -> bytes:
+        return _json(
+            {
+                "parent": self.parent,
+                "ignored": _texts(self.ignored),
+                "left": _texts(self.left),
+                "skipped": _named(self.skipped),
+                "unstable": _texts(self.unstable),
+                "repositories": _texts(self.repositories),
+            }
+        )
+
+    @classmethod
+    def decode(cls, body: bytes) -> Notes:
+        data = json.loads(body)
+        return cls(
+            data["parent"],
+            frozenset(map(raw, data["ignored"])),
+            frozenset(map(raw, data["left"])),
+            {raw(path): why for path, why in data["skipped"].items()},
+            frozenset(map(raw, data["unstable"])),
+            frozenset(map(raw, data["repositories"])),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A tree in the store, whether or not a commit names it: ids of the files and of the whole, and the words."""
+
+    files: str
+    tree: str
+    manifest: Manifest
+    notes: Notes
+
+
+def text(path: bytes) -> str:
+    """A path as callers see it: `os.fsdecode` in a UTF-8 locale, whatever the locale is."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+def raw(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def is_below(path: bytes, tops: Container[bytes]) -> bool:
+    """Whether a path is one of `tops` or lies in one."""
+    return path in tops or any(parent in tops for parent in parents(path))
+
+
+def parents(path: bytes) -> Iterable[bytes]:
+    """The folders above a path, the outermost first; not the workspace itself."""
+    at = path.find(b"/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find(b"/", at + 1)
+
+
+def common_mode(executable: int, umask: int) -> int:
+    """The permission bits that a checkout gives a file without any further word."""
+    return (0o777 if executable & stat.S_IXUSR else 0o666) & ~umask
+
+
+def _texts(paths: Iterable[bytes]) -> list[str]:
+    return sorted(map(text, paths))
+
+
+def _named(values: dict[bytes, int] | dict[bytes, str]) -> dict[str, int | str]:
+    return {text(path): value for path, value in values.items()}
+
+
+def _json(data: object) -> bytes:
+    return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()

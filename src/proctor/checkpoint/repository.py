@@ -1,0 +1,127 @@
+"""The checkpoint store of one workspace: what the rest of the house calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from proctor.checkpoint import view
+from proctor.checkpoint.objects import REFS, Objects
+from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
+from proctor.checkpoint.restore import Moved, NotRestored, Restorer
+from proctor.checkpoint.snapshot import MAX_FILE, WorkingTree
+from proctor.errors import UsageError
+
+__all__ = ["Change", "ChangeKind", "Entry", "Moved", "NotRestored", "Restored", "Snapshot", "Store"]
+
+
+class Store:
+    """Working trees of one workspace in a private bare repository, which the user's own is never part of.
+
+    `owned` are the harness's own files, relative to the workspace: they are in no checkpoint and a rollback does not
+    touch them; `.proctor` and `.git` never are. Paths go in and out as `os.fsdecode` gives them. All methods block,
+    may be called from any thread, and take turns with other processes. What fails raises one of: `Unrecoverable`
+    (word `disk` for a full disk or a missing permission, `checkpoints` for a store that is missing or damaged,
+    `workspace`), `UsageError`, `NotRestored`.
+    """
+
+    def __init__(self, workspace: Path, gitdir: Path, owned: Iterable[str] = (), *, max_file: int = MAX_FILE) -> None:
+        self._git = Git(workspace, gitdir)
+        _refuse_homes(self._git.workspace)
+        mine = {raw(os.path.normpath(path)) for path in (*owned, ".proctor")}
+        state = os.path.relpath(self._git.gitdir.parent, self._git.workspace)
+        if not state.startswith(".."):
+            mine.add(raw(state))
+        self._objects = Objects(self._git)
+        self._tree = WorkingTree(self._git, self._objects, mine, max_file)
+        self._restorer = Restorer(self._git, self._objects, self._tree, mine, self._git.gitdir.parent / "parked")
+
+    def snapshot(self, name: str, parent: str | None = None, meta: bytes = b"") -> Snapshot:
+        """Store everything present under the ref `name` (such as `c7`), replacing what it named. `parent` is noted,
+        `meta` kept with it. Durable when this returns; nothing is named when it fails. Makes the store if need be."""
+        with self._git.locked(make=True):
+            held = self._tree.record(parent or "")
+            commit = self._objects.put_commit(name, held, meta)
+            self._objects.point(name, commit)
+            return _snapshot(commit, held, self._tree.files())
+
+    def tree_of_working_tree(self) -> Snapshot:
+        """The same without a name: good for comparing until the next `gc`."""
+        with self._git.locked(make=True):
+            held = self._tree.record()
+            return _snapshot(held.tree, held, self._tree.files())
+
+    def restore(self, safety: str, target: str, paths: Iterable[str] = ()) -> Restored:
+        """Make the workspace equal to `target`, or the chosen files and folders of it. `safety` is a snapshot of
+        everything present, taken just before.
+
+        Only what differs is touched. Ignored folders and files too large to keep stay where they are; what stands in
+        the way and is in no checkpoint is moved to `parked/` beside the store, and comes back when `safety` is
+        restored. The result is proved by a fresh look. Raises `Moved` if something was written since the safety
+        checkpoint, and `NotRestored` if the tree could not be made equal: then it is what it was. Run it again with
+        the same arguments after a kill.
+        """
+        with self._git.locked():
+            return self._restorer.restore(safety, target, paths)
+
+    def diff(self, before: str, after: str, *, ignored: bool = False) -> tuple[Change, ...]:
+        """What differs between two checkpoints, sorted by path; ignored files only if asked for."""
+        return view.changes(self._git, self._objects, before, after, ignored)
+
+    def patch(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
+        """The difference of two checkpoints as a patch, with the bytes of the files."""
+        return view.patch(self._git, self._objects, before, after, paths)
+
+    def entries(self, commit: str) -> tuple[Entry, ...]:
+        """Every file of a checkpoint, sorted by path."""
+        return view.entries(self._git, self._objects, commit)
+
+    def read(self, commit: str, path: str) -> bytes:
+        """The content of one file of a checkpoint. UsageError if it holds none."""
+        return view.read(self._git, self._objects, commit, path)
+
+    def materialise(self, commit: str, dest: Path, exclude: Sequence[str] = ()) -> None:
+        """Write a checkpoint's tree into an empty folder, without the excluded files and folders."""
+        view.materialise(self._git, self._objects, commit, dest, exclude)
+
+    def list_ignored(self) -> tuple[str, ...]:
+        """The outermost ignored folders, such as `node_modules`: in no checkpoint, never touched."""
+        with self._git.locked(make=True):
+            return tuple(sorted(map(text, self._tree.left_folders())))
+
+    def meta(self, commit: str) -> bytes:
+        """The caller's bytes of a checkpoint."""
+        return self._objects.meta(commit)
+
+    def names(self) -> dict[str, str]:
+        """The refs and the commits they keep."""
+        return self._objects.refs() if self._git.exists() else {}
+
+    def keep(self, name: str, commit: str) -> None:
+        """Give a stored commit a name of its own. Durable when this returns."""
+        with self._git.locked():
+            self._objects.point(name, commit)
+
+    def gc(self, keep: Collection[str]) -> None:
+        """Drop every checkpoint but the commits in `keep`, and give their space back. Slow; for idle time."""
+        with self._git.locked():
+            names = self.names()
+            for commit in set(keep) - set(names.values()):
+                self._objects.point(f"kept-{commit}", commit)
+            gone = [f"delete {REFS}{name}\n" for name, commit in names.items() if commit not in keep]
+            if gone:
+                self._git.run("update-ref", "--stdin", input="".join(gone).encode())
+            self._git.run("repack", "-a", "-d", "-q")
+            self._git.run("prune", "--expire=now")
+
+
+def _snapshot(commit: str, held: Held, files: int) -> Snapshot:
+    skipped = tuple(f"{text(path)}: {why}" for path, why in sorted(held.notes.skipped.items()))
+    return Snapshot(commit, held.tree, files, skipped, tuple(sorted(map(text, held.notes.unstable))))
+
+
+def _refuse_homes(workspace: Path) -> None:
+    if workspace in (Path("/"), Path.home()):
+        raise UsageError(f"{workspace}: not a project folder; a workspace is neither `/` nor a home folder")

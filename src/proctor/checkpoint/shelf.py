@@ -1,0 +1,90 @@
+"""Where a rollback puts what is in no checkpoint and stands in its way: moved aside, never deleted.
+
+Each checkpoint that a rollback left has its own shelf, so that going back there can put everything in its place
+again. Paths on a shelf are as they were in the workspace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from proctor.checkpoint.record import parents
+
+
+class Shelf:
+    """The shelf of one checkpoint. Moves are renames, so that a kill leaves a thing here or there, never both."""
+
+    def __init__(self, parked: Path, commit: str, top: bytes) -> None:
+        self._place = os.fsencode(parked / commit[:12])
+        self._top = top
+
+    def park(self, path: bytes) -> None:
+        """Move whatever stands at a path of the workspace to the shelf."""
+        _folders(self._place)
+        target = self._place + b"/" + path
+        _folders(os.path.dirname(target))
+        names = itertools.chain([target], (b"%s~%d" % (target, number) for number in itertools.count(1)))
+        _move(self._top + b"/" + path, next(name for name in names if not os.path.lexists(name)))
+
+    def park_below(self, folder: bytes, kept: set[bytes]) -> list[bytes]:
+        """Park everything in a folder but the `kept` files; folders that are empty then are removed."""
+        done: list[bytes] = []
+        for name in sorted(os.listdir(self._top + b"/" + folder)):
+            path = folder + b"/" + name
+            if name != b".git" and is_folder(self._top + b"/" + path):
+                done += self.park_below(path, kept)
+                with contextlib.suppress(OSError):
+                    os.rmdir(self._top + b"/" + path)
+            elif path not in kept:
+                self.park(path)
+                done.append(path)
+        return done
+
+    def put_back(self) -> None:
+        """Return what fits: a path that is taken by something else meanwhile stays on the shelf."""
+        self._put_back(b"")
+        with contextlib.suppress(OSError):
+            os.rmdir(self._place)
+
+    def _put_back(self, folder: bytes) -> None:
+        try:
+            names = os.listdir(self._place + b"/" + folder)
+        except OSError:
+            return
+        for name in names:
+            path = folder + b"/" + name if folder else name
+            source, target = self._place + b"/" + path, self._top + b"/" + path
+            if not os.path.lexists(target):
+                if all(is_folder(self._top + b"/" + parent) for parent in parents(path)):
+                    _move(source, target)
+            elif name != b".git" and is_folder(source) and is_folder(target):
+                self._put_back(path)
+                with contextlib.suppress(OSError):
+                    os.rmdir(source)
+
+
+def is_folder(path: bytes) -> bool:
+    """Whether a real folder stands there, not a link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _folders(path: bytes) -> None:
+    os.makedirs(path, mode=0o700, exist_ok=True)
+
+
+def _move(source: bytes, target: bytes) -> None:
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.move(os.fsdecode(source), os.fsdecode(target))

@@ -1,0 +1,314 @@
+"""Bringing the private index to what is in the tree, and the tree's identity from it.
+
+The index is a cache and can always be made anew. Files are looked at by status first, and read only where that may
+have changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+
+from proctor.checkpoint.ignores import Ignores
+from proctor.checkpoint.known import Known, Signature, is_fresh, signature_of
+from proctor.checkpoint.objects import Objects
+from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, joined
+from proctor.checkpoint.record import Held, Manifest, Notes, common_mode, is_below, parents
+from proctor.checkpoint.scan import Scan, ignored_folders, scan
+from proctor.checkpoint.shelf import Shelf
+from proctor.errors import UsageError
+from proctor.units import format_size
+
+MAX_FILE = 64 << 20
+"""Bytes of the largest file that is kept."""
+MAX_IGNORED_FILE = 1 << 20
+"""Bytes of the largest ignored file that is kept."""
+MAX_IGNORED = 2_000
+"""Ignored files that are kept at most; more are build products in the wrong place."""
+MAX_FILES = 300_000
+"""Files that are taken in at once without being told that this is a project."""
+
+_ROUNDS = 3
+_PACK_FROM = 64
+_PACKED = ("core.bigFileThreshold=1",)
+
+
+class WorkingTree:
+    """The workspace as the store sees it. Every method wants the store's lock held."""
+
+    def __init__(self, git: Git, objects: Objects, owned: Collection[bytes], max_file: int = MAX_FILE) -> None:
+        self._git = git
+        self._objects = objects
+        self._ignores = Ignores(git)
+        self._owned = frozenset(owned)
+        self._max_file = max_file
+        self._index = git.gitdir / "index"
+        self._memory = git.gitdir / "known"
+
+    # --- the whole ----------------------------------------------------------------------------
+
+    def record(self, parent: str = "") -> Held:
+        """Store everything that is to be kept; the tree and its words. Touches nothing in the workspace.
+
+        An index that cannot be used is made anew, once.
+        """
+        try:
+            return self._record(parent)
+        except Trapped as traps:
+            shelf = Shelf(self._git.gitdir.parent / "parked", "special", self._git.top)
+            moved = [path.removeprefix(self._git.top + b"/") for path in traps.paths]
+            for path in moved:
+                shelf.park(path)
+            held = self._record(parent)
+            why = dict.fromkeys(moved, "a special file where git reads rules, moved aside")
+            return replace(held, notes=replace(held.notes, skipped=held.notes.skipped | why))
+        except GitFailed:
+            self.forget()
+            return self._record(parent)
+
+    def forget(self) -> None:
+        """Drop the index; the next look reads every file."""
+        self._index.unlink(missing_ok=True)
+
+    def files_tree(self) -> str:
+        """The tree of files that the index holds now, without a look at the workspace."""
+        return self._git.run("write-tree").decode().strip()
+
+    def files(self) -> int:
+        """How many files the index holds."""
+        with contextlib.suppress(FileNotFoundError), open(self._index, "rb") as index:
+            return int.from_bytes(index.read(12)[8:], "big")
+        return 0
+
+    def left_folders(self) -> set[bytes]:
+        """Ignored folders that no checkpoint holds."""
+        return ignored_folders(self._git, self._ignores, self._owned)
+
+    def expect(
+        self, coming: Held, touched: Iterable[bytes], leave: Iterable[bytes], release: Collection[bytes]
+    ) -> None:
+        """Be prepared for an index that is about to hold another checkpoint's files.
+
+        The files in `touched` will be read again at the next look. What is at the paths in `leave` is not taken in
+        until it is written again; `release` goes out of the index and stays in the tree.
+        """
+        known = self._remembered()
+        known.ignored |= coming.notes.ignored
+        known.odd |= coming.manifest.modes.keys()
+        known.fresh |= dict.fromkeys(touched)
+        known.left |= dict.fromkeys([*leave, *release], time.time_ns())
+        known.save(self._memory)
+        if release:
+            self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(release))
+
+    # --- one look -----------------------------------------------------------------------------
+
+    def _record(self, parent: str) -> Held:
+        now = time.time_ns()
+        known = self._remembered()
+        known.left = {path: when for path, when in known.left.items() if self._exists(path)}
+        seen = scan(self._git, self._ignores, self._owned, known.left)
+        if len(seen.new) > MAX_FILES and not (self._git.workspace / ".git").exists():
+            raise UsageError(
+                f"{self._git.workspace}: {len(seen.new)} files and no git repository; "
+                "is this a project? name what to leave out in .gitignore"
+            )
+        unseen = {path for path, signature in known.fresh.items() if signature != self._signature(path)}
+        seen.suspects.update(unseen)
+        intake = self._intake(seen, known)
+        intake.forced |= unseen & intake.files.keys()
+        known.odd = intake.odd | self._modes(known.odd).keys()
+        known.ignored = self._still_ignored(known.ignored | intake.ignored)
+        known.fresh = {path: at for path, at in known.fresh.items() if at and is_fresh(at, now)}
+        recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
+        known.fresh |= dict.fromkeys(recent)
+        known.save(self._memory)
+        self._feed(intake)
+        if recent:
+            known.fresh |= recent
+            known.save(self._memory)
+        files = self.files_tree()
+        modes = self._modes(known.odd - intake.gone - intake.skipped.keys())
+        manifest = Manifest(modes, seen.walk.odd, self._empty(seen, intake))
+        notes = Notes(
+            parent=parent,
+            ignored=frozenset(known.ignored - intake.left - intake.skipped.keys()),
+            left=frozenset(seen.left | intake.left),
+            skipped=intake.skipped,
+            unstable=frozenset(intake.unstable),
+            repositories=frozenset(seen.walk.repositories),
+        )
+        return Held(files, self._objects.put_tree(files, manifest), manifest, notes)
+
+    def _intake(self, seen: Scan, known: Known) -> Intake:
+        """Decide for every path that may differ."""
+        intake = Intake(left=set())
+        folders: dict[bytes, bool] = {}
+        limits = dict.fromkeys(seen.ignored, MAX_IGNORED_FILE)
+        candidates = seen.suspects | seen.new | seen.ignored
+        for path in sorted(candidates):
+            found = self._look(path, folders)
+            kept = path in seen.suspects
+            if is_below(path, self._owned) or found is None or stat.S_ISDIR(found.st_mode):
+                intake.drop(path, kept, simply=found is None and self._missing(path))
+            elif not kept and known.covers(path, found.st_ctime_ns):
+                intake.left.add(path)
+            elif why := self._refusal(path, found, limits.get(path, self._max_file)):
+                intake.drop(path, kept)
+                if path in seen.ignored:
+                    intake.left.add(path)
+                else:
+                    intake.skipped[path] = why
+            elif path in seen.ignored and len(intake.ignored) >= MAX_IGNORED:
+                intake.left.add(path)
+            else:
+                intake.take(path, found, path in seen.ignored, self._git.umask)
+        for path in seen.walk.special:
+            intake.skipped[path] = "a FIFO, socket or device"
+        for folder in seen.walk.closed:
+            intake.skipped[folder] = "a folder that cannot be read"
+        return intake
+
+    def _refusal(self, path: bytes, found: os.stat_result, limit: int) -> str:
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+            return "a FIFO, socket or device"
+        if any(part.lower() == b".git" for part in path.split(b"/")):
+            return "a name that git cannot hold"
+        if stat.S_ISLNK(found.st_mode):
+            return "a link where git wants a file" if path.split(b"/")[-1].lower() == b".gitmodules" else ""
+        if found.st_size > limit:
+            return f"{format_size(found.st_size)}, over the limit of {format_size(limit)}"
+        return "" if os.access(self._place(path), os.R_OK) else "not readable"
+
+    # --- the index ----------------------------------------------------------------------------
+
+    def _feed(self, intake: Intake) -> None:
+        """Take the files in. One that changes while it is read is read again, at last as it comes."""
+        if intake.forced:
+            self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(intake.forced))
+        waiting: dict[bytes, Signature | None] = {**intake.files, **dict.fromkeys(intake.missing)}
+        for _ in range(_ROUNDS):
+            if not waiting:
+                return
+            refused = self._update(sorted(waiting))
+            intake.skipped |= refused
+            now = {path: self._signature(path) for path in waiting if path not in refused}
+            intake.gone |= {path for path, signature in now.items() if signature is None}
+            waiting = {path: signature for path, signature in now.items() if signature != waiting[path]}
+        intake.unstable = set(waiting)
+
+    def _update(self, paths: list[bytes]) -> dict[bytes, str]:
+        """Hash files into the index, or out of it where they are gone; those that will not go in, with git's words.
+
+        Many go into one pack: faster and smaller than a file each.
+        """
+        command = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+        try:
+            self._git.run(*command, input=joined(paths), config=_PACKED if len(paths) >= _PACK_FROM else ())
+        except GitFailed:
+            if len(paths) == 1:
+                self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(paths))
+                return {paths[0]: "could not be read"} if self._exists(paths[0]) else {}
+            middle = len(paths) // 2
+            return self._update(paths[:middle]) | self._update(paths[middle:])
+        return {}
+
+    # --- words --------------------------------------------------------------------------------
+
+    def _still_ignored(self, paths: Iterable[bytes]) -> set[bytes]:
+        there = (path for path in paths if self._exists(path) and not self._ignores.is_tracked(path))
+        return self._ignores.matching(there)
+
+    def _modes(self, paths: Iterable[bytes]) -> dict[bytes, int]:
+        found = {}
+        for path in paths:
+            with contextlib.suppress(OSError):
+                state = os.lstat(self._place(path))
+                if stat.S_ISREG(state.st_mode) and is_odd(state.st_mode, self._git.umask):
+                    found[path] = stat.S_IMODE(state.st_mode)
+        return found
+
+    def _empty(self, seen: Scan, intake: Intake) -> frozenset[bytes]:
+        """Folders that hold nothing that is kept."""
+        children = seen.walk.children
+        for path in intake.left | intake.skipped.keys():
+            folder = path.rpartition(b"/")[0]
+            if path not in seen.walk.special and path not in seen.walk.closed and folder in children:
+                children[folder] -= 1
+        return frozenset(folder for folder, count in children.items() if folder and count <= 0)
+
+    def _remembered(self) -> Known:
+        """What is known; nothing, and no index either, if that cannot be read."""
+        known = Known.load(self._memory)
+        if known is None:
+            self.forget()
+        return known or Known()
+
+    # --- small things -------------------------------------------------------------------------
+
+    def _look(self, path: bytes, folders: dict[bytes, bool]) -> os.stat_result | None:
+        """The status of a file that can be reached without following a link."""
+        for parent in parents(path):
+            if parent not in folders:
+                folders[parent] = self._is_folder(parent)
+            if not folders[parent]:
+                return None
+        try:
+            return os.lstat(self._place(path))
+        except OSError:
+            return None
+
+    def _signature(self, path: bytes) -> Signature | None:
+        found = self._look(path, {})
+        return None if found is None else signature_of(found)
+
+    def _missing(self, path: bytes) -> bool:
+        return all(self._is_folder(parent) or not self._exists(parent) for parent in parents(path))
+
+    def _is_folder(self, path: bytes) -> bool:
+        with contextlib.suppress(OSError):
+            return stat.S_ISDIR(os.lstat(self._place(path)).st_mode)
+        return False
+
+    def _exists(self, path: bytes) -> bool:
+        return os.path.lexists(self._place(path))
+
+    def _place(self, path: bytes) -> bytes:
+        return self._git.top + b"/" + path
+
+
+@dataclass(slots=True)
+class Intake:
+    """What one look decided: `files` to take in as they were seen, `missing` from the tree and `forced` to go out of
+    the index, `left` and `skipped` not kept."""
+
+    left: set[bytes]
+    files: dict[bytes, Signature] = field(default_factory=dict)
+    missing: set[bytes] = field(default_factory=set)
+    forced: set[bytes] = field(default_factory=set)
+    gone: set[bytes] = field(default_factory=set)
+    odd: set[bytes] = field(default_factory=set)
+    ignored: set[bytes] = field(default_factory=set)
+    skipped: dict[bytes, str] = field(default_factory=dict)
+    unstable: set[bytes] = field(default_factory=set)
+
+    def take(self, path: bytes, found: os.stat_result, ignored: bool, umask: int) -> None:
+        self.files[path] = signature_of(found)
+        if stat.S_ISREG(found.st_mode) and is_odd(found.st_mode, umask):
+            self.odd.add(path)
+        if ignored:
+            self.ignored.add(path)
+
+    def drop(self, path: bytes, kept: bool, simply: bool = False) -> None:
+        if kept:
+            (self.missing if simply else self.forced).add(path)
+            self.gone.add(path)
+
+
+def is_odd(mode: int, umask: int) -> bool:
+    """Whether a file's permission bits are not what a checkout gives it."""
+    return stat.S_IMODE(mode) != common_mode(mode, umask)

@@ -1,0 +1,172 @@
+"""Reading checkpoints: what differs between two, what one holds, a copy of one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.checkpoint.objects import Objects, temporary_index
+from proctor.checkpoint.plumbing import Git, disk_faults, joined, split
+from proctor.checkpoint.record import Change, ChangeKind, Entry, Manifest, common_mode, is_below, parents, raw, text
+from proctor.errors import UsageError
+
+NOTHING = "0" * 40
+
+_KINDS = {
+    "A": ChangeKind.ADDED,
+    "D": ChangeKind.DELETED,
+    "M": ChangeKind.MODIFIED,
+    "T": ChangeKind.RETYPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """How one file differs between two trees; mode 0 and `NOTHING` stand for no file."""
+
+    path: bytes
+    old_mode: int
+    new_mode: int
+    old: str
+    new: str
+    status: str
+
+
+def deltas(git: Git, before: str, after: str) -> list[Delta]:
+    """The files that differ between two trees of files."""
+    return _raw(split(git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)))
+
+
+def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) -> tuple[Change, ...]:
+    """What differs between two checkpoints, sorted by path."""
+    old, new = objects.load(before), objects.load(after)
+    left_out = old.notes.ignored | new.notes.ignored
+    command = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev")
+    fields = split(git.run(*command, old.files, new.files))
+    differing = _raw(fields)
+    counts = dict(_counts(fields[2 * len(differing) :]))
+    sizes = sizes_of(git, [delta.new for delta in differing])
+    found = {}
+    for delta in differing:
+        if ignored or delta.path not in left_out:
+            added, removed = counts.get(delta.path, (0, 0))
+            kind = ChangeKind.MODE if delta.old == delta.new else _KINDS[delta.status]
+            found[delta.path] = Change(
+                text(delta.path),
+                kind,
+                max(added, 0),
+                max(removed, 0),
+                added < 0,
+                sizes.get(delta.new, 0),
+                delta.path in left_out,
+            )
+    for path in old.manifest.differing(new.manifest) - found.keys():
+        if ignored or path not in left_out:
+            kind = ChangeKind.MODE
+            if path in old.manifest.empty ^ new.manifest.empty:
+                kind = ChangeKind.ADDED if path in new.manifest.empty else ChangeKind.DELETED
+            found[path] = Change(text(path), kind)
+    return tuple(found[path] for path in sorted(found))
+
+
+def patch(git: Git, objects: Objects, before: str, after: str, paths: Sequence[str]) -> bytes:
+    """The difference as a patch, file contents as they are."""
+    trees = (objects.files_of(before), objects.files_of(after))
+    command = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
+    return git.run(*command, *trees, "--", *paths)
+
+
+def entries(git: Git, objects: Objects, commit: str) -> tuple[Entry, ...]:
+    """Every file of a checkpoint."""
+    held = objects.load(commit)
+    found = []
+    for line in split(git.run("ls-tree", "-r", "-z", "--full-tree", held.files)):
+        head, path = line.split(b"\t", 1)
+        mode, _, oid = head.split(b" ")
+        found.append(Entry(text(path), mode_of(path, int(mode, 8), held.manifest, git.umask), oid.decode()))
+    return tuple(found)
+
+
+def read(git: Git, objects: Objects, commit: str, path: str) -> bytes:
+    """The content of one file of a checkpoint (of a symlink: its target)."""
+    line = git.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", objects.files_of(commit), "--", path)
+    if not line.startswith(b"1"):
+        raise UsageError(f"{path}: no such file in checkpoint {commit[:12]}")
+    return git.run("cat-file", "blob", line.split(b"\t", 1)[0].split(b" ")[2].decode())
+
+
+def materialise(git: Git, objects: Objects, commit: str, dest: Path, exclude: Sequence[str]) -> None:
+    """Write a checkpoint's tree into an empty folder, which is made if need be."""
+    held = objects.load(commit)
+    with disk_faults(dest), temporary_index(git) as index:
+        dest.mkdir(parents=True, exist_ok=True)
+        if any(dest.iterdir()):
+            raise UsageError(f"{dest}: not empty")
+        git.run("read-tree", held.files, index=index)
+        left_out = {raw(path.rstrip("/")) for path in exclude}
+        if left_out:
+            names = [path for path in split(git.run("ls-files", "-z", index=index)) if is_below(path, left_out)]
+            git.run("update-index", "-z", "--force-remove", "--stdin", index=index, input=joined(names))
+        git.run("checkout-index", "-a", "-f", "-q", index=index, work=dest, config=("checkout.workers=0",))
+        wanted = held.manifest.merged(Manifest(), lambda path: is_below(path, left_out))
+        top = os.fsencode(os.path.abspath(dest))
+        make_folders(top, wanted.empty | wanted.folders.keys(), git.umask)
+        set_modes(top, stat.S_IFREG, wanted.modes)
+        set_modes(top, stat.S_IFDIR, wanted.folders)
+
+
+def mode_of(path: bytes, mode: int, manifest: Manifest, umask: int) -> int:
+    """The full mode of a file, from git's and the manifest's word."""
+    if not stat.S_ISREG(mode):
+        return mode
+    return stat.S_IFREG | manifest.modes.get(path, common_mode(mode, umask))
+
+
+def make_folders(top: bytes, folders: Collection[bytes], umask: int) -> None:
+    """Make folders where they are missing, with the common mode."""
+    for folder in sorted(folders):
+        for path in (*parents(folder), folder):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(top + b"/" + path)
+                os.chmod(top + b"/" + path, 0o777 & ~umask)
+
+
+def set_modes(top: bytes, kind: int, modes: dict[bytes, int]) -> None:
+    """Give files (`S_IFREG`) or folders (`S_IFDIR`) their permission bits where they differ, the innermost first.
+    What is something else, or gone, is passed over."""
+    for path in sorted(modes, reverse=True):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            now = os.lstat(top + b"/" + path).st_mode
+            if stat.S_IFMT(now) == kind and stat.S_IMODE(now) != modes[path]:
+                os.chmod(top + b"/" + path, modes[path])
+
+
+def sizes_of(git: Git, oids: Collection[str]) -> dict[str, int]:
+    """The sizes of blobs, in bytes."""
+    wanted = sorted({oid for oid in oids if oid != NOTHING})
+    if not wanted:
+        return {}
+    out = git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", input="\n".join([*wanted, ""]).encode())
+    return {oid: int(size) for oid, size in (line.split() for line in out.decode().splitlines()) if size != "missing"}
+
+
+def _raw(fields: list[bytes]) -> list[Delta]:
+    found = []
+    for at in range(0, len(fields) - 1, 2):
+        if not fields[at].startswith(b":"):
+            break
+        old_mode, new_mode, old, new, status = fields[at][1:].decode().split(" ")
+        found.append(Delta(fields[at + 1], int(old_mode, 8), int(new_mode, 8), old, new, status[0]))
+    return found
+
+
+def _counts(fields: list[bytes]) -> list[tuple[bytes, tuple[int, int]]]:
+    found = []
+    for field in fields:
+        added, removed, path = field.split(b"\t", 2)
+        found.append((path, (-1, -1) if added == b"-" else (int(added), int(removed))))
+    return found

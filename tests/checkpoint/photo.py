@@ -1,0 +1,63 @@
+"""Looking at folders and filling them, by means that have nothing to do with the code under test."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+Photograph = dict[bytes, tuple[object, ...]]
+
+
+def photograph(top: Path, nested_git: bool = True) -> Photograph:
+    """Everything in a folder, by means that have nothing to do with the code under test."""
+    found: Photograph = {}
+    root = os.fsencode(top)
+
+    def look(folder: bytes) -> None:
+        for name in os.listdir(os.path.join(root, folder)):
+            path = os.path.join(folder, name) if folder else name
+            if path in (b".proctor", b".git") or (name == b".git" and not nested_git):
+                continue
+            place = os.path.join(root, path)
+            mode = os.lstat(place).st_mode
+            if stat.S_ISLNK(mode):
+                found[path] = ("link", os.readlink(place))
+            elif stat.S_ISDIR(mode):
+                found[path] = ("folder", stat.S_IMODE(mode))
+                look(path)
+            elif stat.S_ISREG(mode):
+                with open(place, "rb") as file:
+                    found[path] = ("file", stat.S_IMODE(mode), file.read())
+            else:
+                found[path] = ("special", stat.S_IFMT(mode))
+
+    look(b"")
+    return found
+
+
+def times(top: Path) -> dict[str, tuple[int, int]]:
+    """Modification time and inode of every file."""
+    return {
+        str(path.relative_to(top)): (path.lstat().st_mtime_ns, path.lstat().st_ino)
+        for path in top.rglob("*")
+        if not path.is_dir() and ".proctor" not in path.relative_to(top).parts
+    }
+
+
+def git(folder: Path, *args: str) -> str:
+    """The user's own git, in a repository of the user's."""
+    names = {"GIT_AUTHOR_NAME": "u", "GIT_AUTHOR_EMAIL": "u@x", "GIT_COMMITTER_NAME": "u", "GIT_COMMITTER_EMAIL": "u@x"}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | names
+    env |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(["git", *args], cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def write(path: Path, content: str | bytes = "", mode: int | None = None) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    if mode is not None:
+        path.chmod(mode)
+    return path
