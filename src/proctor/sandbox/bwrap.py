@@ -1,0 +1,123 @@
+"""The backend with real walls: bubblewrap, with every namespace, no network and no capability."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+from proctor.sandbox import host, kill, limits, listener
+from proctor.sandbox.mounts import Mounts
+from proctor.sandbox.policy import GATEWAY_PORT, Policy, settled
+from proctor.sandbox.refusals import explain
+from proctor.sandbox.running import (
+    DEVNULL,
+    END_SECONDS,
+    START_SECONDS,
+    Backend,
+    Held,
+    Running,
+    StartFailed,
+    hold,
+    refused,
+)
+
+WALLS = (
+    "--unshare-user",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--disable-userns",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+    "--hostname",
+    "localhost",  # the one name that resolves without a network
+    "--clearenv",
+)
+
+
+class Inside(Running):
+    """A sandbox with a PID namespace: its members are known by it and die with its init."""
+
+    def __init__(self, held: Held, listening: socket | None) -> None:
+        super().__init__(held.process, held.status, held.child, listening)
+        self._init = os.pidfd_open(held.child)
+        self._namespace = os.stat(f"/proc/{held.child}/ns/pid").st_ino
+
+    def members(self) -> list[int]:
+        return [pid for pid in kill.namespace_members(self._namespace) if pid != self.init_pid]
+
+    def _end_members(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        if not kill.ended(self._init, END_SECONDS):
+            raise TimeoutError("the sandbox's first process did not end")
+        os.close(self._init)
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap(Backend):
+    """Runs commands under one bwrap binary; `why` says in words how it came to be chosen."""
+
+    binary: Path
+    why: str
+    name: str = "bwrap"
+
+    def selftest(self, policy: Policy) -> None:
+        kill.end_orphans()
+        with tempfile.TemporaryFile() as said:
+            try:
+                with self._start(["/bin/sh", "-c", ":"], policy, (DEVNULL, DEVNULL, said.fileno())) as running:
+                    if running.wait(START_SECONDS).code == 0:
+                        return
+            except (StartFailed, TimeoutError):
+                pass
+            said.seek(0)
+            raise refused(explain(said.read(4096).decode(errors="replace"), self.binary))
+
+    def launch(
+        self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
+    ) -> Running:
+        try:
+            return self._start(argv, policy, (stdin, stdout, stderr))
+        except StartFailed:
+            self.selftest(policy)
+            raise refused(f"{self.binary} ended before the command started; its output may say why") from None
+
+    def _start(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int]) -> Running:
+        policy = settled(policy)
+        mounts = Mounts(policy)
+        try:
+            words = os.memfd_create("arguments")
+            mounts.fds.append(words)
+            environment = {**host.environment(), **policy.environment}
+            variables = [word for name, text in environment.items() for word in ("--setenv", name, text)]
+            chdir = ["--chdir", str(policy.chdir or policy.workspace)]
+            os.write(words, b"".join(os.fsencode(word) + b"\0" for word in (*WALLS, *variables, *mounts.words, *chdir)))
+            os.lseek(words, 0, os.SEEK_SET)
+
+            def command(status: int, gate: int) -> list[str]:
+                own = ["--args", str(words), "--json-status-fd", str(status), "--block-fd", str(gate)]
+                return [kill.tag(), *own, "--", *argv]
+
+            held = hold(command, self.binary, fds=mounts.fds, environment={}, streams=streams)
+        finally:
+            mounts.close()
+        try:
+            limits.impose(held.child, policy.limits, own_namespace=True)
+            server = listener.listen(held.child, GATEWAY_PORT) if policy.listen else None
+            running = Inside(held, server)
+        except BaseException:
+            held.abandon()
+            raise
+        held.release()
+        return running

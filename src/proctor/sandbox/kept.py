@@ -1,0 +1,73 @@
+"""Sandboxes without namespaces: the command runs below a keeper process that adopts and ends all it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from proctor.sandbox import kill, limits
+from proctor.sandbox.policy import DOOR, GATEWAY, Policy
+from proctor.sandbox.running import Held, Running, hold
+
+KEEPER = Path(__file__).with_name("keeper.py")
+
+
+class Kept(Running):
+    """A sandbox whose members are the keeper's descendants; the keeper's pid stands for init's."""
+
+    def __init__(self, held: Held, leash: int, listening: socket.socket | None, scratch: Path | None) -> None:
+        super().__init__(held.process, held.status, held.process.pid, listening)
+        self._leash = leash
+        self._scratch = scratch
+
+    def members(self) -> list[int]:
+        return kill.descendants(self.pid) if self._process.returncode is None else []
+
+    def _end_members(self) -> None:
+        kill.end(self.members)
+        os.close(self._leash)
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def launch(
+    argv: Sequence[str],
+    policy: Policy,
+    *,
+    streams: tuple[int, int, int],
+    environment: Mapping[str, str],
+    rules: dict[str, list[str]] | None = None,
+    scratch: Path | None = None,
+) -> Running:
+    """Starts a command below a keeper, under Landlock `rules` if there are any; removes `scratch` at the end."""
+    server = socket.create_server(("127.0.0.1", 0)) if policy.listen else None
+    connect = [server.getsockname()[1]] if server else []
+
+    def real(text: str) -> str:
+        """The door and the gateway have no fixed place where there is no namespace."""
+        text = text.replace(DOOR, str(policy.door)) if policy.door else text
+        return text.replace(GATEWAY, f"127.0.0.1:{connect[0]}") if connect else text
+
+    leash_end, leash = os.pipe()
+    walls = json.dumps(rules and {**rules, "connect": connect})
+
+    def command(status: int, gate: int) -> list[str]:
+        own = [sys.executable, "-I", "-S", str(KEEPER), str(status), str(gate), str(leash_end), walls]
+        return own + [real(word) for word in argv]
+
+    variables = {name: real(text) for name, text in environment.items()}
+    place = policy.chdir or policy.workspace
+    if policy.source and place.is_relative_to(policy.workspace):
+        place = policy.source / place.relative_to(policy.workspace)
+    try:
+        held = hold(command, Path(sys.executable), fds=[leash_end], environment=variables, streams=streams, place=place)
+    finally:
+        os.close(leash_end)
+    limits.impose(held.child, policy.limits, own_namespace=False)
+    held.release()
+    return Kept(held, leash, server, scratch)

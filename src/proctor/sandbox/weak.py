@@ -1,0 +1,51 @@
+"""The weaker backend, by contract only: Landlock and no_new_privs, without namespaces.
+
+It holds the operator's files and TCP, and bounds signals where the kernel can. It does not hold what lies inside
+the workspace (protected and hidden paths, `.git`, `.proctor`), UDP, Unix sockets, shared memory, or the list of
+processes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.sandbox import host, kept, landlock
+from proctor.sandbox.policy import Policy, settled
+from proctor.sandbox.running import DEVNULL, START_SECONDS, Backend, Running, refused
+
+
+@dataclass(frozen=True, slots=True)
+class Weak(Backend):
+    name: str = "weak"
+
+    def selftest(self, policy: Policy) -> None:
+        if landlock.version() < landlock.LEAST:
+            raise refused("`weak` needs Landlock with rules for TCP: Linux 6.7 or later with `landlock` in lsm=")
+        with self.launch(["/bin/sh", "-c", ":"], policy) as running:
+            result = running.wait(START_SECONDS)
+        if result.code != 0:
+            raise refused("a command that does nothing could not run under Landlock: use a kernel with user namespaces")
+
+    def launch(
+        self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
+    ) -> Running:
+        policy = settled(policy)
+        scratch = Path(tempfile.mkdtemp(prefix="proctor-"))
+        view = host.view()
+        door = [policy.door] if policy.door else []
+        read = [*host.SYSTEM, "/proc", *(source for source, _ in (*view.tools, *policy.readonly)), *door, policy.folder]
+        write = [scratch, *([policy.folder] if policy.writable else [])]
+        rules = {"read": list(map(str, read)), "write": list(map(str, write)), "device": ["/dev"]}
+        places = {"HOME": str(scratch), "TMPDIR": str(scratch)}
+        environment = {**host.environment(), **places, **policy.environment}
+        return kept.launch(
+            argv,
+            policy,
+            streams=(stdin, stdout, stderr),
+            environment=environment,
+            rules=rules,
+            scratch=scratch,
+        )
