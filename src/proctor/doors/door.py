@@ -6,60 +6,53 @@ the supervisor is reached by a worker that already runs.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import socket
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 SOCKET = "gateway.sock"
 BRIEF = "brief.md"
 ANSWERS = "answers"
-ANSWERS_BYTES = 1 << 20
-"""How much of answers a worker may leave unread."""
 
 
+@dataclass(frozen=True, slots=True)
 class Door:
-    """One door folder on the host; only its owner may enter it."""
+    """A door folder on the host."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        os.mkfifo(path / ANSWERS, 0o600)
-        # Both ends are held: no answer waits for a reader, and no reader sees an end between two answers.
-        self._answers = os.open(path / ANSWERS, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        fcntl.fcntl(self._answers, fcntl.F_SETPIPE_SZ, ANSWERS_BYTES)
+    folder: Path
 
-    @classmethod
-    def create(cls, brief: str, parent: Path | None = None) -> Door:
-        """A fresh folder below `parent`, or among the system's temporary files, with the brief in it."""
-        door = cls(Path(tempfile.mkdtemp(prefix="proctor-door-", dir=parent)))
-        (door.path / BRIEF).write_text(brief, encoding="utf-8")
-        return door
+    @property
+    def brief(self) -> Path:
+        return self.folder / BRIEF
 
-    def answer(self, line: bytes) -> bool:
-        """Puts one line into the worker's FIFO; False when it is full of answers that the worker did not read."""
-        try:
-            return os.write(self._answers, line) == len(line)
-        except BlockingIOError:
-            return False
-
-    def listen(self) -> socket.socket:
-        """A socket listening at the door, in the place of an older one; the folder's path may have any length."""
-        folder = os.open(self.path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            (self.path / SOCKET).unlink(missing_ok=True)
-            server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            server.bind(f"/proc/self/fd/{folder}/{SOCKET}")
-            (self.path / SOCKET).chmod(0o600)
-            server.listen(128)
-            return server
-        finally:
-            os.close(folder)
+    @property
+    def answers(self) -> Path:
+        """The FIFO that answers to a worker's requests are written to."""
+        return self.folder / ANSWERS
 
     def remove(self) -> None:
-        """Takes the folder away. Does nothing the second time."""
-        if self._answers >= 0:
-            os.close(self._answers)
-            self._answers = -1
-        shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def make(parent: Path | None = None) -> Door:
+    """A fresh door folder below `parent`, or below the system's folder for temporary files; only the owner enters."""
+    door = Door(Path(tempfile.mkdtemp(prefix="door-", dir=parent)))
+    os.mkfifo(door.answers, 0o600)
+    return door
+
+
+def listen(folder: Path) -> socket.socket:
+    """A socket listening at the door, in the place of an older one; the folder's path may have any length."""
+    fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        (folder / SOCKET).unlink(missing_ok=True)
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind(f"/proc/self/fd/{fd}/{SOCKET}")
+        (folder / SOCKET).chmod(0o600)
+        server.listen(128)
+        return server
+    finally:
+        os.close(fd)

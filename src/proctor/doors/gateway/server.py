@@ -6,18 +6,18 @@ in, and answers stream back as they come. Which worker asks is known by the sock
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import os
 import socket
 from collections.abc import Mapping
-from typing import Final, Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, web
 from multidict import CIMultiDict
 from yarl import URL
 
-from proctor.doors.door import Door
+from proctor.doors import door
 
 logger = logging.getLogger(__name__)
 
@@ -35,59 +35,65 @@ TIMEOUT: Final = ClientTimeout(total=None, sock_connect=30, sock_read=900)
 """Seconds. A model may think long between two bytes."""
 
 
-class Upstream(Protocol):
-    """A provider: its address up to the path that clients add, and `env:NAME` of the variable with the key."""
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A provider: `name` as in the contract, `base_url` up to the path that clients add, and the key itself."""
 
-    @property
-    def base_url(self) -> str: ...
-    @property
-    def key(self) -> str | None: ...
+    name: str
+    base_url: str
+    key: str | None = None
 
 
 class Gateway:
     """Serves one worker, on one event loop. No request ever raises into its caller."""
 
-    def __init__(self, upstream: Upstream | None) -> None:
-        self._base = upstream.base_url.rstrip("/") if upstream else None
-        named = upstream.key if upstream else None
-        self._key = os.environ.get(named.removeprefix("env:")) if named else None
-        self._runner = web.ServerRunner(web.Server(self._answer, access_log=None, max_line_size=LONGEST_LINE))
+    def __init__(self) -> None:
+        self._upstream: Upstream | None = None
+        self._runner: web.ServerRunner | None = None
         self._session: ClientSession | None = None
-        self._joining: set[asyncio.Task[None]] = set()
 
-    async def start(self, door: Door) -> None:
-        """Serves the socket in the door folder."""
+    async def start(self, folder: Path, listener: socket.socket | None, upstream: Upstream | None) -> None:
+        """Serves the socket in the door folder and, if there is one, the listener on the sandbox's own loopback."""
+        self._upstream = upstream
         self._session = ClientSession(timeout=TIMEOUT, auto_decompress=False, cookie_jar=DummyCookieJar())
+        self._runner = web.ServerRunner(web.Server(self._answer, access_log=None, max_line_size=LONGEST_LINE))
         await self._runner.setup()
-        await web.SockSite(self._runner, door.listen()).start()
-
-    def listen(self, listener: socket.socket | None) -> None:
-        """Serves the listener on the sandbox's own loopback too, by a copy of it; until then its clients wait."""
+        await web.SockSite(self._runner, door.listen(folder)).start()
         if listener is not None:
-            self._joining.add(asyncio.ensure_future(web.SockSite(self._runner, listener.dup()).start()))
+            await self.listen(listener)
+
+    async def listen(self, listener: socket.socket) -> None:
+        """Serves one more socket, by a copy of it; those who connected before are answered now."""
+        assert self._runner is not None
+        await web.SockSite(self._runner, listener.dup()).start()
 
     async def stop(self) -> None:
         """Ends every request and closes the sockets. Does nothing the second time."""
-        await asyncio.gather(*self._joining, return_exceptions=True)
-        await self._runner.cleanup()
-        if self._session:
-            await self._session.close()
+        runner, session = self._runner, self._session
+        self._runner = self._session = None
+        if runner:
+            await runner.cleanup()
+        if session:
+            await session.close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if self._base is None or self._session is None:
+        upstream = self._upstream
+        if upstream is None:
             return _refusal(502, "no model is reachable: gateway.upstream in proctor.yaml names none")
         if not request.raw_path.startswith("/") or "upgrade" in request.headers:
             return _refusal(400, "only plain requests for a path are passed on")
         try:
-            return await self._pass_on(request, self._session, URL(self._base + request.raw_path, encoded=True))
+            return await self._pass_on(request, upstream)
         except (ClientError, TimeoutError, OSError, ValueError) as error:
-            return _refusal(502, f"{self._base} did not answer: {error or type(error).__name__}")
+            return _refusal(502, f"the upstream {upstream.name} did not answer: {error or type(error).__name__}")
 
-    async def _pass_on(self, request: web.BaseRequest, session: ClientSession, url: URL) -> web.StreamResponse:
-        async with session.request(
+    async def _pass_on(self, request: web.BaseRequest, upstream: Upstream) -> web.StreamResponse:
+        assert self._session is not None
+        url = URL(upstream.base_url.rstrip("/") + request.raw_path, encoded=True)
+        async with self._session.request(
             request.method,
             url,
-            headers=self._with_key(_end_to_end(request.headers)),
+            headers=_with_key(_end_to_end(request.headers), upstream),
             data=request.content if request.body_exists else None,
             allow_redirects=False,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
@@ -101,20 +107,10 @@ class Gateway:
                 await response.write_eof()
             except (ClientError, TimeoutError, OSError) as error:
                 # The head is out: a broken connection is the only honest way left to say it.
-                logger.info("an answer of %s broke off: %s", self._base, error)
+                logger.info("an answer of %s broke off: %s", upstream.name, error)
                 if request.transport:
                     request.transport.abort()
             return response
-
-    def _with_key(self, headers: CIMultiDict[str]) -> CIMultiDict[str]:
-        """Puts the key where the client put its placeholder, or else where this kind of provider wants it."""
-        used = [name for name in KEY_HEADERS if name in headers]
-        for name in used:
-            del headers[name]
-        if self._key is not None:
-            for name in used or ["x-api-key" if "anthropic-version" in headers else "authorization"]:
-                headers[name] = f"Bearer {self._key}" if name == "authorization" else self._key
-        return headers
 
 
 def _end_to_end(headers: Mapping[str, str]) -> CIMultiDict[str]:
@@ -122,6 +118,17 @@ def _end_to_end(headers: Mapping[str, str]) -> CIMultiDict[str]:
     named = {name.strip().lower() for name in headers.get("Connection", "").split(",")}
     dropped = HOP_BY_HOP | named | {"host"}
     return CIMultiDict((name, text) for name, text in headers.items() if name.lower() not in dropped)
+
+
+def _with_key(headers: CIMultiDict[str], upstream: Upstream) -> CIMultiDict[str]:
+    """Puts the key where the client put its placeholder, or else where this provider wants it."""
+    used = [name for name in KEY_HEADERS if name in headers]
+    for name in used:
+        del headers[name]
+    if upstream.key is not None:
+        for name in used or ["x-api-key" if upstream.name == "anthropic" else "authorization"]:
+            headers[name] = f"Bearer {upstream.key}" if name == "authorization" else upstream.key
+    return headers
 
 
 def _refusal(status: int, message: str) -> web.Response:
