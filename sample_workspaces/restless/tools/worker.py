@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-CLOCK = Path("src/durations/clock.py")
+CLOCK, COUNTER = Path("src/durations/clock.py"), Path("counter")
 COUNTING = """
 from itertools import count
 from time import sleep
@@ -39,6 +40,8 @@ def answer_to(question):
 sys.stdin.read()
 counting = subprocess.Popen([sys.executable, "-c", COUNTING], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 try:
+    while not (COUNTER.exists() and COUNTER.read_text()):
+        time.sleep(0.01)
     tell("note", text="A second process counts into the file `counter`.")
     why = "publish before the last edit"
     tell("ask", id="push", tool="shell", input={"command": "git push origin main"}, why=why)
