@@ -169,5 +169,5 @@ def test_an_interrupted_freeze_leaves_the_old_one_in_force(project: Project, mon
 
 @given(st.lists(st.binary(min_size=1, max_size=20).map(os.fsdecode), unique=True))
 def test_any_path_survives_the_manifest(paths: list[str]) -> None:
-    manifest = encode(items=[], guarded=[], roots=paths, shadows=[], borrowed=[], skipped=[])
+    manifest = encode(items=[], guarded=[], roots=paths, modules=[], imports=[], borrowed=[], skipped=[])
     assert decode(Path(revision(manifest)), manifest).roots == tuple(paths)

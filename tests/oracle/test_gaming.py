@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import py_compile
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,12 @@ import pytest
 from proctor.words import Verdict
 
 from .project import ADD, PYTEST, TEST_ADD, UNITTEST, WRONG, Project
+
+
+def turns_green(project: Project) -> bool:
+    """Whether the runner alone is taken in."""
+    return subprocess.run(UNITTEST, cwd=project.workspace, capture_output=True, check=False).returncode == 0
+
 
 both = pytest.mark.parametrize("run", [UNITTEST, PYTEST], ids=["unittest", "pytest"])
 
@@ -127,6 +134,7 @@ def test_a_new_test_in_a_protected_folder_does_not_count(project: Project, run: 
 )
 def test_an_early_exit_is_no_pass(project: Project, run: tuple[str, ...], cheat: str) -> None:
     project.write("calc.py", cheat + WRONG)
+    assert "sys.exit" in cheat or run is PYTEST or turns_green(project), "the trick does not even work"
     assert project.judge(run).verdict is Verdict.FAILED
 
 
@@ -140,9 +148,10 @@ def test_an_early_exit_is_no_pass(project: Project, run: tuple[str, ...], cheat:
         "unittest.TestCase.assertEqual.__code__ = (lambda self, a, b, msg=None: None).__code__",
         "unittest.TestCase._callTestMethod = lambda self, method: None",
         "old = unittest.TestCase.__init_subclass__.__func__\n"
-        "new = lambda cls: old(cls) or setattr(cls, 'setUp', lambda self: setattr(self, 'test_small', int))\n"
+        "new = lambda cls: old(cls) or setattr(cls, 'test_small', lambda self: None)\n"
         "unittest.TestCase.__init_subclass__ = classmethod(new)",
-        "unittest.TestCase.__getattribute__ = lambda self, name: object.__getattribute__(self, name)",
+        "get = object.__getattribute__\n"
+        "unittest.TestCase.__getattribute__ = lambda self, n: get(self, 'setUp' if n == 'test_small' else n)",
         "unittest.TestResult.wasSuccessful = lambda self: True; unittest.TestResult.addFailure = lambda *_: None",
         "unittest.TextTestResult.addFailure = unittest.TextTestResult.addError = lambda *_: None",
         "unittest.suite.TestSuite.run = lambda self, result, debug=False: result",
@@ -150,6 +159,7 @@ def test_an_early_exit_is_no_pass(project: Project, run: tuple[str, ...], cheat:
 )
 def test_a_replaced_test_framework_is_no_pass(project: Project, run: tuple[str, ...], cheat: str) -> None:
     project.write("calc.py", f"import unittest\n{cheat}\n{WRONG}")
+    assert run is PYTEST or turns_green(project), "the trick does not even work"
     judgement = project.judge(run)
     assert judgement.verdict is Verdict.FAILED
     assert "replaced while tests ran" in judgement.reason or "tests failed" in judgement.reason
@@ -158,10 +168,13 @@ def test_a_replaced_test_framework_is_no_pass(project: Project, run: tuple[str, 
 @pytest.mark.parametrize(
     "cheat",
     [
-        "import pytest; pytest.exit('fine', returncode=0)",
-        "import _pytest.runner as r; r.call_and_report = lambda *a, **k: None",
-        "import _pytest.python as p; p.Function.runtest = lambda self: None",
-        "import _pytest.reports as r; r.TestReport.from_item_and_call = classmethod(lambda *_: None)",
+        "import _pytest.unittest as u; u.TestCaseFunction.runtest = lambda self: None",
+        "import _pytest.runner as r; old = r.CallInfo.from_call.__func__\n"
+        "new = lambda *a, **k: (c := old(*a, **k), setattr(c, 'excinfo', None))[0]\n"
+        "r.CallInfo.from_call = classmethod(new)",
+        "import _pytest.reports as r; old = r.TestReport.from_item_and_call.__func__\n"
+        "new = lambda cls, item, call: (setattr(call, 'excinfo', None), old(cls, item, call))[1]\n"
+        "r.TestReport.from_item_and_call = classmethod(new)",
     ],
 )
 def test_a_pytest_turned_from_inside_is_no_pass(project: Project, cheat: str) -> None:
@@ -177,12 +190,11 @@ def test_a_pytest_turned_from_inside_is_no_pass(project: Project, cheat: str) ->
         "import gc\n    [x.stop() for x in gc.get_objects() if type(x).__name__ == 'Result']\n    return 3",
         "import os\n    os._exit(0)",
         "import sys\n    sys.exit(0)",
+        "import pytest\n    pytest.exit('fine', returncode=0)",
     ],
 )
 def test_leaving_from_inside_a_test_is_no_pass(project: Project, run: tuple[str, ...], body: str) -> None:
     project.write("calc.py", f"def add(a, b):\n    {body}\n")
-    if "gc" in body and run is PYTEST:
-        pytest.skip("pytest has no such result")
     assert project.judge(run).verdict is Verdict.FAILED
 
 
@@ -210,6 +222,23 @@ def test_a_report_without_the_secret_is_no_report(project: Project, run: tuple[s
     judgement = project.judge(run)
     assert judgement.verdict is Verdict.FAILED
     assert "came to its end" in judgement.reason
+
+
+@both
+def test_a_witness_turned_from_inside_is_no_pass(project: Project, run: tuple[str, ...]) -> None:
+    cheat = (
+        "import sys\n"
+        "for name, module in sys.modules.items():\n"
+        "    if name == '__main__' or name.startswith('_proctor'):\n"
+        "        if hasattr(module, 'Notes'):\n"
+        "            old = module.Notes.add\n"
+        "            module.Notes.add = lambda self, name, outcome, excerpt='': old(self, name, 'passed')\n"
+        "import unittest; unittest.TestResult.wasSuccessful = lambda self: True\n"
+    )
+    project.write("calc.py", cheat + WRONG)
+    judgement = project.judge(run)
+    assert judgement.verdict is Verdict.FAILED
+    assert judgement.reason.endswith("of the test framework was replaced while tests ran")
 
 
 @both

@@ -62,7 +62,7 @@ def test_g2_a_check_that_cannot_start_is_infra(project: Project) -> None:
 def test_a_check_killed_at_a_limit_is_infra_and_a_crash_is_a_failure(project: Project) -> None:
     assert project.judge(["sh", "-c", "kill -9 $$"]).verdict is Verdict.INFRA
     crash = project.judge(python("import os; os.abort()"))
-    assert (crash.verdict, crash.reason) == (Verdict.FAILED, "died of SIGABRT")
+    assert (crash.verdict, crash.reason) == (Verdict.FAILED, "died of signal 6 (Aborted)")
 
 
 def test_output_without_end_is_cut_and_still_timed_out(project: Project) -> None:
@@ -152,21 +152,14 @@ def test_a_check_sees_the_workspace_at_its_own_path_and_cannot_touch_it(project:
     assert (project.workspace / "calc.py").read_text() == WRONG
 
 
-def test_a_check_gets_a_scrubbed_environment_and_no_network(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_gets_no_variables_but_its_own_and_no_network(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SECRET_KEY", "hunter2")
-    variables = {"API_BASE": "x", "PYTHONPATH": "/evil", "LD_PRELOAD": "/evil.so", "PYTEST_ADDOPTS": "-k nothing"}
-    judgement = judge(
-        project.copies.snapshot(project.workspace),
-        project.frozen,
-        [CheckFact(run=("env",))],
-        store=project.copies,
-        backend=choose("bwrap"),
-        policy=Policy(workspace=project.workspace, environment=variables),
-        out=project.out,
-    )
-    log = project.log(judgement)
-    assert "API_BASE=x" in log
-    assert not any(word in log for word in ("hunter2", "evil", "nothing"))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    log = project.log(project.judge(["env"]))
+    assert "CI=true" in log
+    assert not any(word in log for word in ("hunter2", "nothing"))
     connect = "import socket; socket.create_connection(('192.0.2.1', 80), 1)"
     assert "unreachable" in project.judge(python(connect)).failure
 

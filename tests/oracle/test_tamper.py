@@ -153,6 +153,30 @@ def test_a_module_that_stood_before_the_runner_from_the_start_stays(project: Pro
     assert (tree / "types.py").read_text() == "mine = 2\n"
 
 
+def test_what_tests_import_from_elsewhere_still_comes_from_there(project: Project, tree: Path) -> None:
+    project.write(".venv/pyvenv.cfg", "")
+    project.write(".venv/lib/python3.11/site-packages/numpy/__init__.py", "")
+    source = (
+        "import statistics, numpy.linalg as la\nfrom hypothesis import given\nimport calc\nfrom new_part import x\n"
+    )
+    project.write("tests/test_more.py", source)
+    project.freeze("tests", ignored=[".venv"])
+    assert project.frozen.imports == ("hypothesis", "numpy", "statistics", "unittest")
+    shutil.rmtree(tree / "tests")
+    shutil.copytree(project.workspace / "tests", tree / "tests")
+    for path in (
+        "statistics.py",
+        "src/numpy/__init__.py",
+        "hypothesis.pyc",
+        "calc/__init__.py",
+        "new_part.py",
+        "csv.py",
+    ):
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text("")
+    assert undo(tree, project.frozen) == ("hypothesis.pyc", "src/numpy/__init__.py", "statistics.py")
+
+
 def test_closed_folders_are_opened(project: Project, tree: Path) -> None:
     (tree / "tests").chmod(0)
     (tree / "shut").mkdir()

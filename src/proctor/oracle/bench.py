@@ -2,8 +2,8 @@
 workspace's path.
 
 Installed paths keep their meaning there. Frozen files are read-only, so that code under test cannot rewrite its tests
-while they run. Nothing of the worker's run is left: no network, a scrubbed environment, a fresh scratch home, no
-shell, a timeout, an output file of bounded size.
+while they run. Nothing of the worker's run is left: no network, no variables of its, a fresh scratch home, no shell, a
+timeout, an output file of bounded size.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from dataclasses import replace
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -19,10 +22,10 @@ import msgspec
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.oracle import runners, witness
-from proctor.oracle.borrowed import Binds, borrow
+from proctor.oracle.borrowed import Binds, Removed, borrow
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.runners import Kind, Outcome, Report, Runner
-from proctor.oracle.tamper import make_folder, undo
+from proctor.oracle.tamper import clear, undo
 from proctor.sandbox.policy import DOOR, Policy
 from proctor.sandbox.run import Completed, run
 from proctor.sandbox.running import DEVNULL, Backend
@@ -35,15 +38,14 @@ REASON = 300
 """Characters of a reason."""
 
 WALLED = "bwrap"
-"""The backend under which frozen files are read-only."""
+"""The backend that mounts: under it alone is the copy at the workspace's path and are frozen files read-only."""
 
 _REPORT_LIMIT = 32 << 20
 _TAIL = 64 << 10
 _PROTECTED = 200
 """Frozen files outside the protected folders that get a mount of their own; the others are looked at afterwards."""
 _LIMIT_SIGNALS = (signal.SIGKILL, signal.SIGXCPU, signal.SIGXFSZ)
-_SCRUBBED = ("PYTHON", "PYTEST", "COVERAGE", "NODE_", "NPM_", "LD_", "MAKE", "GIT_", "PROCTOR", "BASH_", "ENV", "TOX_")
-_ADDED = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1", "CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
+_VARIABLES = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1", "CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -69,6 +71,7 @@ class Bench:
         self._door = scratch / "door"
         self._frozen = frozen
         self._backend = backend
+        self._walled = backend.name == WALLED
         self._base = policy
         self._out = out
         self._binds: Binds = ()
@@ -80,9 +83,16 @@ class Bench:
         """
         self._door.mkdir()
         changed = undo(self.tree, self._frozen)
+        workspace = self._base.workspace.resolve()
+        self._binds, covered = borrow(workspace, self._frozen, self._scratch)
         for environment in self._frozen.borrowed:
-            make_folder(self.tree, environment)
-        self._binds, covered = borrow(self._base.workspace, self._frozen, self._scratch)
+            place = clear(self.tree, environment)
+            if self._walled:
+                place.mkdir()
+            else:
+                place.symlink_to(workspace / environment)
+        if covered and not self._walled:
+            raise Removed(f"{covered[0]} was changed, and the checks need it as it was")
         return tuple(map(shown, sorted({*changed, *covered})))
 
     def run(self, check: CheckFact, number: int) -> CheckResult:
@@ -91,7 +101,7 @@ class Bench:
             undo(self.tree, self._frozen)
         log = self._out / f"check-{number}.log"
         runner = runners.recognise(check.run)
-        with _Line() as line:
+        with _line() as line:
             try:
                 completed = self._execute(check, runner, line, log)
             except (ValueError, Unrecoverable) as error:
@@ -102,7 +112,7 @@ class Bench:
             report = line.report() if runner else None
         output = log.read_bytes()
         verdict, reason = _verdict(completed, check, runner, report, output)
-        if verdict is Verdict.PASSED and self._backend.name != WALLED and (rewritten := self._rewritten()):
+        if verdict is Verdict.PASSED and not self._walled and (rewritten := self._rewritten()):
             verdict, reason = Verdict.FAILED, f"{rewritten} was rewritten while the check ran"
         return CheckResult(
             run=check.run,
@@ -126,8 +136,9 @@ class Bench:
 
     def _policy(self, runner: Runner | None) -> Policy:
         base = self._base
-        kept = {name: value for name, value in base.environment.items() if not name.startswith(_SCRUBBED)}
-        path = {"PYTHONPATH": DOOR} if runner and runner.kind is Kind.PYTEST else {}
+        variables = {**base.environment, **_VARIABLES}
+        if runner and runner.kind is Kind.PYTEST:
+            variables["PYTHONPATH"] = os.pathsep.join(filter(None, (DOOR, variables.get("PYTHONPATH"))))
         return replace(
             base,
             source=self.tree,
@@ -135,7 +146,7 @@ class Bench:
             protect=self._protected(),
             hide=(),
             readonly=self._binds,
-            environment=kept | _ADDED | path,
+            environment=variables,
             door=self._door,
             listen=False,
             chdir=None,
@@ -152,23 +163,24 @@ class Bench:
         return tuple(name for name in names if not (self.tree / name).is_symlink())
 
 
+@dataclass(frozen=True, slots=True)
 class _Line:
-    """The file without a name through which a witness reports, made for one run."""
+    """The file without a name through which a witness reports, and what the two have agreed on for one run."""
 
-    def __init__(self) -> None:
-        self.plugin = f"_proctor_{secrets.token_hex(6)}"
-        self._secret = secrets.token_hex(witness.SECRET_LENGTH // 2)
-
-    def __enter__(self) -> _Line:
-        self.fd = os.memfd_create("report")
-        os.write(self.fd, self._secret.encode())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.fd)
+    fd: int
+    plugin: str = field(default_factory=lambda: f"_proctor_{secrets.token_hex(6)}")
+    secret: str = field(default_factory=lambda: secrets.token_hex(witness.SECRET_LENGTH // 2))
 
     def report(self) -> Report | None:
-        return runners.read_report(os.pread(self.fd, _REPORT_LIMIT, 0), self._secret)
+        return runners.read_report(os.pread(self.fd, _REPORT_LIMIT, 0), self.secret)
+
+
+@contextmanager
+def _line() -> Iterator[_Line]:
+    with tempfile.TemporaryFile(buffering=0) as file:
+        line = _Line(file.fileno())
+        os.pwrite(line.fd, line.secret.encode(), 0)
+        yield line
 
 
 def _verdict(
@@ -182,7 +194,7 @@ def _verdict(
     if number in _LIMIT_SIGNALS:
         return Verdict.INFRA, f"killed by {signal.Signals(number).name}, as at a limit of the sandbox"
     if number is not None:
-        return Verdict.FAILED, f"died of {signal.Signals(number).name}"
+        return Verdict.FAILED, f"died of signal {number} ({signal.strsignal(number) or 'unknown'})"
     verdict, reason = runners.weigh(runner.kind if runner else None, code, report, output[-_TAIL:])
     if verdict is Verdict.PASSED and check.expect is not None and check.expect.encode() not in output:
         return Verdict.FAILED, f"{reason}, but the output does not hold {check.expect!r}"

@@ -61,7 +61,8 @@ def judge(
 ) -> Judgement:
     """Run checks on a checkpoint and say what they prove; all required ones must pass.
 
-    `policy` is the worker's: workspace, hidden paths, variables, limits. `out` gets the logs and `judgement.json`.
+    `policy` names the workspace, hidden paths, limits and the variables that checks get; what it says of walls is not
+    asked. `out` gets the logs and `judgement.json`.
     With `optional` off, optional checks are left out. The first required check that does not pass decides; after it
     only optional ones run. Blocks for as long as the checks take: call it from a thread that stays (`Backend.launch`).
     Unrecoverable when the disk is full.

@@ -45,8 +45,11 @@ _RUNNER_LIBRARY = frozenset(
     string struct subprocess sys sysconfig tempfile textwrap threading time timeit token tokenize traceback types
     typing unittest warnings weakref xml zipfile zipimport zlib""".split()  # noqa: SIM905 - a list to read
 )
-"""The part of Python's library that test runners rest on. Other names of the library may be a project's own."""
-_RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY
+RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY
+"""What test runners import. Other names of Python's library may be a project's own."""
+
+_FROM = re.compile(rb"^[ \t]*from[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 
 _TOML_TOOLS = re.compile(r"pytest|coverage|test|tox|nox|nose|^poe$|^taskipy$")
 _TOML_PARTS: Mapping[str, frozenset[str]] = {
@@ -76,18 +79,25 @@ def is_added_discovery(path: str, read: Callable[[], bytes]) -> bool:
     return (path == name and bool(_AT_TOP.fullmatch(name))) or _runs_by_itself(path)
 
 
-def shadowed(path: str) -> str | None:
-    """The import that a module at this path takes from a runner or from the library it rests on, with its place.
+def top_module(path: str) -> str | None:
+    """The top-level import that a file takes part in, with its place; None for what cannot be imported.
 
-    `unittest.py` and `src/pytest/__init__.py` give `unittest` and `src/pytest`.
+    `calc.py` and `src/pytest/__init__.py` give `calc` and `src/pytest`.
     """
     if not path.endswith(_IMPORTABLE):
         return None
     root, slash, rest = path.partition("/")
     if not slash or root not in _IMPORT_ROOTS:
         root, slash, rest = "", "", path
-    module = rest.partition("/")[0].partition(".")[0]
-    return root + slash + module if module in _RUNNER_MODULES else None
+    return root + slash + rest.partition("/")[0].partition(".")[0]
+
+
+def imports(source: bytes) -> set[str]:
+    """The top-level names that a Python file imports, as far as its lines show."""
+    found = {name.decode() for name in _FROM.findall(source)}
+    for names in _IMPORT.findall(source):
+        found |= {words[0].partition(".")[0] for name in names.decode().split(",") if (words := name.split())}
+    return found
 
 
 def is_shared(path: str) -> bool:

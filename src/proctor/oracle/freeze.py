@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -51,25 +52,27 @@ def freeze(
     are in no checkpoint. Durable when it returns; the same workspace gives the same revision. UsageError for a path
     that cannot be protected.
     """
+    ignored = {path.rstrip("/") for path in ignored}
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
     store.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
     try:
         recorder = _Recorder(workspace, stage / FILES)
         items = [recorder.record(path, declared=True) for path in _declared(workspace, roots, checks)]
-        shadows = set()
+        modules = set()
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
             if entry.name != discovery.CACHE and discovery.is_discovery(path):
                 items.append(recorder.record(path))
-            elif shadow := discovery.shadowed(path):
-                shadows.add(shadow)
+            if module := discovery.top_module(path):
+                modules.add(module)
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
         manifest = encode(
             items=_sorted(items),
             guarded=_sorted(guarded),
             roots=roots,
-            shadows=sorted(shadows),
+            modules=sorted(modules),
+            imports=sorted(_from_elsewhere(recorder.imports - modules, [workspace / name for name in environments])),
             borrowed=environments,
             skipped=sorted(recorder.skipped),
         )
@@ -93,6 +96,7 @@ class _Recorder:
     def __init__(self, workspace: Path, files: Path) -> None:
         self.workspace = workspace
         self.files = files
+        self.imports: set[str] = set()
         self.skipped: set[str] = set()
         self.size = 0
         files.mkdir()
@@ -121,6 +125,8 @@ class _Recorder:
                 raise UsageError(f"{where}: the protected files are larger than {TOTAL_LIMIT >> 30}G; protect less")
             with open(copy, "xb") as kept:
                 shutil.copyfileobj(file, kept, 1 << 20)
+        if source.suffix == ".py":
+            self.imports |= discovery.imports(copy.read_bytes())
         kept_as = self.files / digest_of(copy)
         executable = mode & stat.S_IXUSR or (kept_as.exists() and kept_as.stat().st_mode & stat.S_IXUSR)
         copy.chmod(0o755 if executable else 0o644)
@@ -155,6 +161,13 @@ def _root(workspace: Path, name: str) -> str:
     if not discovery.on_plain_folders(workspace, str(place)):
         raise UsageError(f"state.protect: {safe_line(name)}: lies behind a link; name the place it points to")
     return str(place)
+
+
+def _from_elsewhere(names: Iterable[str], environments: Iterable[Path]) -> set[str]:
+    """Those of the names that Python's library or an installed package provides."""
+    folders = [site for top in (*environments, Path(sys.prefix)) for site in top.glob("lib*/python*/site-packages")]
+    installed = {entry.name.partition(".")[0] for folder in folders for entry in folder.iterdir()}
+    return {name for name in names if name in sys.stdlib_module_names or name in installed}
 
 
 def _sorted(items: Iterable[Item | None]) -> list[Item]:

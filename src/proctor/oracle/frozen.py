@@ -38,9 +38,9 @@ class Frozen:
     """A frozen set. All paths are relative to the workspace.
 
     `roots` are the declared protected paths, present or not: what appears inside them later is not the project's.
-    `shadows` are modules that stood in the way of a runner's own before the work. `borrowed` are the ignored
-    environments that checks use where they stand, `guarded` the part of them that starts test runners. `skipped`
-    names what could not be frozen.
+    `modules` are the top-level modules that were there, `imports` the names that frozen files take from elsewhere: a
+    new module of such a name would stand before the real one. `borrowed` are the ignored environments that checks use
+    where they stand, `guarded` the part of them that starts test runners. `skipped` names what could not be frozen.
     """
 
     rev: str
@@ -48,7 +48,8 @@ class Frozen:
     items: tuple[Item, ...]
     guarded: tuple[Item, ...]
     roots: tuple[str, ...]
-    shadows: tuple[str, ...]
+    modules: tuple[str, ...]
+    imports: tuple[str, ...]
     borrowed: tuple[str, ...]
     skipped: tuple[str, ...]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from proctor.oracle import discovery
 from proctor.oracle.frozen import Frozen, Item, digest_of
@@ -22,9 +22,9 @@ def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
     """Make a tree rest on the frozen set again; the paths that differed, sorted.
 
     Frozen files that were edited, deleted, renamed or made (un)executable are laid back. New files inside protected
-    folders, new discovery files and new modules that stand before a runner's own are removed. Files that hold both
-    tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the rest of
-    such a file is the worker's to edit. Compiled caches are removed without a word. OSError if the tree resists.
+    folders, new discovery files and new modules in the way of a runner's imports or the tests' are removed. Files that
+    hold both tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the
+    rest of such a file is the worker's to edit. Compiled caches are removed without a word. OSError if the tree resists.
     """
     changed = set()
     for path, entry in list(discovery.walk(tree, frozen.borrowed, grant=True)):
@@ -40,25 +40,35 @@ def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
     return tuple(sorted(changed))
 
 
-def make_folder(tree: Path, path: str) -> Path:
-    """A real folder at this place of a tree, whatever stood there or on the way."""
+def clear(tree: Path, path: str) -> Path:
+    """An empty place in a tree, with real folders above it, whatever stood there or on the way."""
+    *folders, name = path.split("/")
     place = tree
-    for part in PurePosixPath(path).parts:
+    for part in folders:
         place /= part
         if not place.is_dir() or place.is_symlink():
             _remove(place)
             place.mkdir()
-    return place
+    _remove(place / name)
+    return place / name
 
 
 def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     """Whether a file that was not frozen would change what the checks mean."""
-    shadow = discovery.shadowed(path)
     return (
         frozen.protects(path)
-        or (shadow is not None and shadow not in frozen.shadows)
+        or _is_in_the_way(path, frozen)
         or discovery.is_added_discovery(path, lambda: _read(tree / path))
     )
+
+
+def _is_in_the_way(path: str, frozen: Frozen) -> bool:
+    """Whether a new module would be imported instead of a runner's own, or of what frozen tests mean."""
+    module = discovery.top_module(path)
+    if module is None or module in frozen.modules:
+        return False
+    name = module.rpartition("/")[2]
+    return name in discovery.RUNNER_MODULES or name in frozen.imports
 
 
 def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
@@ -87,8 +97,7 @@ def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
 
 
 def _lay(tree: Path, item: Item, frozen: Frozen) -> None:
-    place = make_folder(tree, str(PurePosixPath(item.path).parent)) / PurePosixPath(item.path).name
-    _remove(place)
+    place = clear(tree, item.path)
     if item.link is not None:
         os.symlink(item.link, place)
     else:

@@ -20,7 +20,7 @@ import stat
 import sys
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 SECRET_LENGTH = 64
@@ -29,6 +29,7 @@ PASSED, FAILED, SKIPPED, UNSEALED = "passed", "failed", "skipped", "unsealed"
 _EXCERPT = 500
 
 _INTERVAL = 0.05
+_FRAMEWORKS = ("unittest", "_pytest", "pluggy")
 
 Tell = Callable[[], None]
 Check = Callable[..., None]
@@ -36,6 +37,8 @@ Check = Callable[..., None]
 
 class Notes:
     """What was seen so far, one outcome for each test id; a failure is never taken back."""
+
+    __slots__ = ("broken", "excerpts", "outcomes", "planned")
 
     def __init__(self) -> None:
         self.planned: list[str] = []
@@ -86,20 +89,19 @@ def open_line(notes: Notes) -> Tell | None:
     return tell
 
 
-def seal(modules: Iterable[types.ModuleType], notes: Notes) -> Check:
-    """Remembers the functions of a test framework; the returned check notes those that are others by now.
+def seal(notes: Notes) -> Check:
+    """Remembers the functions of the loaded test frameworks; the returned check notes those that are others by now.
 
     Asked after every test it looks now and then, which costs next to nothing; `last` makes it look.
     """
     owners: list[Any] = []
-    for module in modules:
-        classes = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]
-        owners += [module, *classes]
+    for name, module in list(sys.modules.items()):
+        if name == __name__ or name.partition(".")[0] in _FRAMEWORKS:
+            owners += [module, *(v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name)]
     marks = [
         (owner, name, value, code_of(value)) for owner in owners for name, value in vars(owner).items() if works(value)
     ]
     special = [(owner, {name for name in vars(owner) if name[:2] == "__"}) for owner in owners]
-
     clock, looked = time.monotonic, [0.0]
 
     def check(last: bool = False) -> None:
@@ -148,7 +150,7 @@ def run_unittest(arguments: list[str]) -> int:
 
     notes = Notes()
     tell = open_line(notes)
-    check = seal((m for name, m in list(sys.modules.items()) if name.partition(".")[0] == "unittest"), notes)
+    check = seal(notes)
     group_of = re.compile(r"(?:setUp|tearDown)(?:Class|Module) \((.+)\)").fullmatch
 
     def name_of(test: Any) -> str:
@@ -210,7 +212,8 @@ def run_unittest(arguments: list[str]) -> int:
             return super().run(test)
 
     enter_workspace()
-    program = unittest.main(module=None, argv=["python -m unittest", *arguments], testRunner=Runner, exit=False)
+    sys.argv = [os.path.basename(sys.executable) + " -m unittest", *arguments]
+    program = unittest.main(module=None, testRunner=Runner, exit=False)
     check(last=True)
     if tell:
         tell()
@@ -228,21 +231,15 @@ def enter_workspace() -> None:
 
 def pytest_load_initial_conftests(early_config: Any) -> None:
     """pytest's hook: plugins are loaded, nothing of the workspace is yet."""
-    if _tell is not None:
-        early_config.pluginmanager.register(watch_pytest(_notes, _tell))
+    while _waiting:
+        early_config.pluginmanager.register(watch_pytest(*_waiting.pop()))
 
 
 def watch_pytest(notes: Notes, tell: Tell) -> object:
     """The plugin that listens to one pytest session."""
     import pytest
 
-    framework = [
-        module
-        for name, module in list(sys.modules.items())
-        if name in ("_pytest.main", "_pytest.outcomes", "_pytest.python", "_pytest.reports", "_pytest.runner")
-        or name.partition(".")[0] in ("pluggy", "unittest")
-    ]
-    check = seal(framework, notes)
+    check = seal(notes)
 
     def excerpt_of(report: Any) -> str:
         crash = getattr(report.longrepr, "reprcrash", None)
@@ -285,3 +282,5 @@ if __name__ == "__main__":
 elif "pytest" in sys.modules:
     _notes = Notes()
     _tell = open_line(_notes)
+    _waiting = [(_notes, _tell)] if _tell else []
+    del _notes, _tell
