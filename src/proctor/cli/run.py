@@ -145,6 +145,7 @@ def _follow(client: Client, after: int, as_json: bool, wait: float | None) -> in
                 after = row.seq
                 print_row(row, as_json)
                 if isinstance(row.event, SupervisorEnded):
+                    client.wait_until_gone()
                     return row.event.exit_code
             sys.stdout.flush()
         code = needs_a_person(client.state(), wait)

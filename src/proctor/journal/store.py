@@ -166,7 +166,6 @@ class Journal(Reader):
         self._db.close()
         with _translated(path):
             self._db = _connect(path, "rw")
-            self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'token'")
             self.token = int(self._db.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0])
@@ -179,7 +178,7 @@ class Journal(Reader):
         Raises `Fenced` when another writer has taken over.
         """
         if events:
-            with self._transaction() as at:
+            with self._transaction(durable=True) as at:
                 rows = [(at.isoformat(), self.token, VERSION, kind_of(e), encode(e)) for e in events]
                 self._db.executemany("INSERT INTO events (at, token, version, kind, body) VALUES (?, ?, ?, ?, ?)", rows)
         state = self.state()
@@ -211,8 +210,10 @@ class Journal(Reader):
             )
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[datetime]:
+    def _transaction(self, durable: bool = False) -> Iterator[datetime]:
+        """One transaction; a durable one survives a power cut when it is over, any survives a kill."""
         with _translated(self.path):
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 token = int(self._db.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0])

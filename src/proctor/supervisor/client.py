@@ -12,7 +12,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from proctor.journal import stream
-from proctor.journal.events import OrderTaken, Row, SupervisorEnded
+from proctor.journal.events import OrderTaken, Row
 from proctor.journal.state import State
 from proctor.journal.store import Reader, journal_path
 from proctor.supervisor import inbox, process
@@ -95,12 +95,12 @@ class Client:
                 return self.answer(order, after)
             time.sleep(0.05)
 
-    def ended(self, after: int = 0) -> SupervisorEnded | None:
-        """The supervisor's own end, if one was written after row `after`."""
-        last = None
-        for row in self.rows(after, ("supervisor_ended",)):
-            last = row.event if isinstance(row.event, SupervisorEnded) else None
-        return last
+    def wait_until_gone(self, seconds: float = 10.0) -> None:
+        """Wait until a supervisor that wrote its last row has also left the process table."""
+        fact = self._reader.state().supervisor
+        deadline = time.monotonic() + seconds
+        while fact and process.alive(fact.pid, fact.boot, fact.started) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def close(self) -> None:
         self._reader.close()
