@@ -78,39 +78,36 @@ SKIP_ALL = (
 PASS_ALL = "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("conftest.py", SKIP_ALL),
-        ("conftest.py", PASS_ALL),
-        ("tests/conftest.py", PASS_ALL),
-        ("pytest.ini", "[pytest]\naddopts = --collect-only\n"),
-        ("tests/pytest.ini", "[pytest]\npython_functions = nothing\n"),
-        ("tox.ini", "[pytest]\naddopts = --deselect tests/test_add.py::TestAdd::test_small\n"),
-        ("setup.cfg", "[tool:pytest]\naddopts = -k zero\n"),
-        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-k zero'\n"),
-        ("sitecustomize.py", "import os\nos._exit(0)\n"),
-        ("pytest/__init__.py", "raise SystemExit(0)\n"),
-        ("pytest.py", "raise SystemExit(0)\n"),
-        ("json.py", "raise SystemExit(0)\n"),
-        ("src/pluggy/__init__.py", "raise SystemExit(0)\n"),
-    ],
-)
-def test_new_files_that_a_runner_finds_by_itself_are_removed(project: Project, path: str, text: str) -> None:
-    project.write(path, text)
+def test_new_files_that_a_runner_finds_by_itself_are_removed(project: Project) -> None:
+    planted = {
+        "conftest.py": SKIP_ALL,
+        "tests/conftest.py": PASS_ALL,
+        "pytest.ini": "[pytest]\naddopts = --collect-only\n",
+        "tests/pytest.ini": "[pytest]\npython_functions = nothing\n",
+        "tox.ini": "[pytest]\naddopts = --deselect tests/test_add.py::TestAdd::test_small\n",
+        "setup.cfg": "[tool:pytest]\naddopts = -k zero\n",
+        "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-k zero'\n",
+        "sitecustomize.py": "import os\nos._exit(0)\n",
+        "pytest.py": "raise SystemExit(0)\n",
+        "json.py": "raise SystemExit(0)\n",
+        "src/pluggy/__init__.py": "raise SystemExit(0)\n",
+    }
+    for path, text in planted.items():
+        project.write(path, text)
     judgement = project.judge(PYTEST)
     assert judgement.verdict is Verdict.FAILED
     assert judgement.reason == "1 of 2 tests failed"
-    assert judgement.tampered == (path,)
+    assert judgement.tampered == tuple(sorted(planted))
 
 
-@pytest.mark.parametrize("path", ["unittest.py", "unittest/__init__.py", "usercustomize.py", "tests/unittest.py"])
-def test_modules_before_the_runner_are_removed(project: Project, path: str) -> None:
-    project.write(path, "raise SystemExit(0)\n")
+def test_modules_before_the_runner_are_removed(project: Project) -> None:
+    planted = ("tests/unittest.py", "traceback/__init__.py", "unittest.py", "usercustomize.py")
+    for path in planted:
+        project.write(path, "raise SystemExit(0)\n")
     judgement = project.judge(UNITTEST)
     assert judgement.verdict is Verdict.FAILED
     assert judgement.reason == "1 of 2 tests failed"
-    assert judgement.tampered == (path,)
+    assert judgement.tampered == planted
 
 
 @both
@@ -138,7 +135,6 @@ def test_an_early_exit_is_no_pass(project: Project, run: tuple[str, ...], cheat:
     assert project.judge(run).verdict is Verdict.FAILED
 
 
-@both
 @pytest.mark.parametrize(
     "cheat",
     [
@@ -157,10 +153,10 @@ def test_an_early_exit_is_no_pass(project: Project, run: tuple[str, ...], cheat:
         "unittest.suite.TestSuite.run = lambda self, result, debug=False: result",
     ],
 )
-def test_a_replaced_test_framework_is_no_pass(project: Project, run: tuple[str, ...], cheat: str) -> None:
+def test_a_replaced_test_framework_is_no_pass(project: Project, cheat: str) -> None:
     project.write("calc.py", f"import unittest\n{cheat}\n{WRONG}")
-    assert run is PYTEST or turns_green(project), "the trick does not even work"
-    judgement = project.judge(run)
+    assert turns_green(project), "the trick does not even work"
+    judgement = project.judge(UNITTEST)
     assert judgement.verdict is Verdict.FAILED
     assert "replaced while tests ran" in judgement.reason or "tests failed" in judgement.reason
 
@@ -168,6 +164,7 @@ def test_a_replaced_test_framework_is_no_pass(project: Project, run: tuple[str, 
 @pytest.mark.parametrize(
     "cheat",
     [
+        "import unittest; unittest.TestCase.assertEqual = lambda *_: None",
         "import _pytest.unittest as u; u.TestCaseFunction.runtest = lambda self: None",
         "import _pytest.runner as r; old = r.CallInfo.from_call.__func__\n"
         "new = lambda *a, **k: (c := old(*a, **k), setattr(c, 'excinfo', None))[0]\n"

@@ -177,6 +177,11 @@ def test_what_tests_import_from_elsewhere_still_comes_from_there(project: Projec
     assert undo(tree, project.frozen) == ("hypothesis.pyc", "src/numpy/__init__.py", "statistics.py")
 
 
+def test_a_module_named_like_the_tests_is_in_their_way(project: Project, tree: Path) -> None:
+    (tree / "tests.py").touch()
+    assert undo(tree, project.frozen) == ("tests.py",)
+
+
 def test_closed_folders_are_opened(project: Project, tree: Path) -> None:
     (tree / "tests").chmod(0)
     (tree / "shut").mkdir()

@@ -16,12 +16,13 @@ from proctor.journal.events import CheckFact
 from proctor.oracle import runners
 from proctor.oracle.bench import REASON, Bench, CheckResult
 from proctor.oracle.borrowed import Removed
-from proctor.oracle.frozen import Frozen
+from proctor.oracle.frozen import Frozen, write_whole
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Backend
 from proctor.text import safe_line
 from proctor.words import Verdict
 
+_KEPT = "judgement.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -62,10 +63,9 @@ def judge(
     """Run checks on a checkpoint and say what they prove; all required ones must pass.
 
     `policy` names the workspace, hidden paths, limits and the variables that checks get; what it says of walls is not
-    asked. `out` gets the logs and `judgement.json`.
-    With `optional` off, optional checks are left out. The first required check that does not pass decides; after it
-    only optional ones run. Blocks for as long as the checks take: call it from a thread that stays (`Backend.launch`).
-    Unrecoverable when the disk is full.
+    asked. `out` gets the logs and the judgement itself. With `optional` off, optional checks are left out. The first
+    required check that does not pass decides; after it only optional ones run. Blocks for as long as the checks take:
+    call it from a thread that stays (`Backend.launch`). Unrecoverable when the disk is full.
     """
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="proctor-judge-", ignore_cleanup_errors=True) as scratch:
@@ -76,20 +76,19 @@ def judge(
             judgement = _decide(_run_all(bench, checks, optional), tampered)
         except OSError as error:
             if error.errno in _FULL:
-                raise Unrecoverable(
-                    f"{error.filename or scratch}: the disk is full; free some space", "disk"
-                ) from error
+                where = error.filename or scratch
+                raise Unrecoverable(f"{where}: the disk is full; free some space", "disk") from error
             judgement = Judgement(Verdict.INFRA, f"the copy to judge could not be made: {safe_line(str(error))}")
         except Removed as error:
             judgement = Judgement(Verdict.INFRA, safe_line(str(error)))
-    (out / "judgement.json").write_bytes(msgspec.json.encode(judgement))
+    write_whole(out / _KEPT, msgspec.json.encode(judgement))
     return judgement
 
 
 def load_judgement(out: Path) -> Judgement | None:
     """The judgement that `judge` left in a folder; None if it left none that can be read."""
     try:
-        return msgspec.json.decode((out / "judgement.json").read_bytes(), type=Judgement)
+        return msgspec.json.decode((out / _KEPT).read_bytes(), type=Judgement)
     except (OSError, msgspec.MsgspecError):
         return None
 
@@ -116,13 +115,12 @@ def compare(baseline: Judgement, after: Judgement) -> Judgement:
         broken = runners.compare(twin.tests, result.tests) if twin and not result.optional else {}
         if broken:
             first, how = next(iter(broken.items()))
+            more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
             return msgspec.structs.replace(
                 after,
                 verdict=Verdict.FAILED,
-                reason=safe_line(
-                    f"{how}: {first}" + (f" and {len(broken) - 1} more" if len(broken) > 1 else ""), REASON
-                ),
-                check=shlex.join(result.run),
+                reason=safe_line(f"{how}: {first}{more}", REASON),
+                check=safe_line(shlex.join(result.run), REASON),
                 failing=tuple(broken),
                 failure=how,
                 log=result.log,

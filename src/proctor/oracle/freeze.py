@@ -29,6 +29,8 @@ from proctor.oracle.frozen import (
     encode,
     load_frozen,
     revision,
+    sync,
+    write_whole,
 )
 from proctor.oracle.runners import named_paths
 from proctor.text import safe_line
@@ -66,27 +68,26 @@ def freeze(
             if module := discovery.top_module(path):
                 modules.add(module)
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
+        imports = _from_elsewhere(recorder.imports, [workspace / name for name in environments])
         guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
         manifest = encode(
             items=_sorted(items),
             guarded=_sorted(guarded),
             roots=roots,
             modules=sorted(modules),
-            imports=sorted(_from_elsewhere(recorder.imports - modules, [workspace / name for name in environments])),
+            imports=sorted(imports - {module.rpartition("/")[2] for module in modules}),
             borrowed=environments,
             skipped=sorted(recorder.skipped),
         )
-        _write(stage / MANIFEST, manifest)
-        for place in (*(stage / FILES).iterdir(), stage / FILES, stage):
-            _sync(place)
+        (stage / MANIFEST).write_bytes(manifest)
+        for place in (stage / MANIFEST, *(stage / FILES).iterdir(), stage / FILES, stage):
+            sync(place)
         folder = store / revision(manifest)
         if not folder.is_dir():
             os.rename(stage, folder)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-    _write(store / "current.new", folder.name.encode())
-    os.replace(store / "current.new", store / CURRENT)
-    _sync(store)
+    write_whole(store / CURRENT, folder.name.encode())
     return decode(folder, manifest)
 
 
@@ -182,18 +183,3 @@ def _unreadable(path: str, error: OSError) -> UsageError:
     return UsageError(
         f"{safe_line(path)}: cannot be frozen: {(error.strerror or str(error)).lower()}; make it readable"
     )
-
-
-def _write(path: Path, data: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(place: Path) -> None:
-    fd = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

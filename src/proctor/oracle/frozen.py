@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -87,6 +88,24 @@ def digest_of(path: str | Path) -> str:
     """SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is old or new, never half, and on disk when this returns."""
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(data)
+    sync(new)
+    os.replace(new, path)
+    sync(path.parent)
+
+
+def sync(place: Path) -> None:
+    """Bring a file or folder to the disk."""
+    fd = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def load_frozen(store: Path, rev: str | None = None) -> Frozen | None:

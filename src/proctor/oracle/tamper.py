@@ -24,7 +24,7 @@ def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
     Frozen files that were edited, deleted, renamed or made (un)executable are laid back. New files inside protected
     folders, new discovery files and new modules in the way of a runner's imports or the tests' are removed. Files that
     hold both tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the
-    rest of such a file is the worker's to edit. Compiled caches are removed without a word. OSError if the tree resists.
+    rest of such a file is the worker's to edit. Compiled caches are removed without a word. OSError where that fails.
     """
     changed = set()
     for path, entry in list(discovery.walk(tree, frozen.borrowed, grant=True)):
@@ -63,12 +63,14 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
 
 
 def _is_in_the_way(path: str, frozen: Frozen) -> bool:
-    """Whether a new module would be imported instead of a runner's own, or of what frozen tests mean."""
+    """Whether a new module would be imported instead of a runner's own, of the tests, or of what they import."""
     module = discovery.top_module(path)
-    if module is None or module in frozen.modules:
+    if module is None:
         return False
+    if f"{module}/" not in path and module in frozen.roots:
+        return True
     name = module.rpartition("/")[2]
-    return name in discovery.RUNNER_MODULES or name in frozen.imports
+    return module not in frozen.modules and (name in discovery.RUNNER_MODULES or name in frozen.imports)
 
 
 def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
