@@ -29,6 +29,7 @@ from proctor.tui.screens.reading import Reading
 from proctor.tui.screens.session import Session
 from proctor.tui.view import View
 from proctor.tui.widgets.dock import Dock
+from proctor.tui.widgets.lines import words
 
 FIGURES = 0.25
 """Seconds between repaints of figures."""
@@ -59,11 +60,13 @@ class ProctorApp(App[int]):
         diff: Callable[[], str],
         theme: str | None = None,
         ascii_only: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__()
+        self._clock = clock
         self.workspace = workspace
         self.offline, self.start, self.diff = offline, start, diff
-        self.view = View(workspace, datetime.now(UTC))
+        self.view = View(workspace, clock())
         self.feed = Feed(lambda: Client(workspace), self._wake)
         self.operator = Operator(self)
         self.session = Session()
@@ -75,12 +78,12 @@ class ProctorApp(App[int]):
 
     # --- life ---------------------------------------------------------------------------------
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         for found in self.themes.found.values():
             self.register_theme(found)
         self.use_theme(self._wanted_theme or self._default_theme())
         self.set_keymap(self._keys)
-        self.push_screen(self.session)
+        await self.push_screen(self.session)
         for problem in (*self.themes.problems, self._keys_problem):
             if problem:
                 self.say(problem, well=False)
@@ -120,7 +123,7 @@ class ProctorApp(App[int]):
             return
         self.view = replace(
             self.view,
-            now=datetime.now(UTC),
+            now=self._clock(),
             state=news.state,
             alive=news.alive,
             gauges=news.gauges,
@@ -128,10 +131,7 @@ class ProctorApp(App[int]):
             worker=news.worker,
             fired=news.fired,
             trouble=news.trouble,
-            startable=news.state is None and (self.workspace / "proctor.yaml").exists(),
         )
-        if not self.session.is_mounted:
-            return
         self.session.log_view.add(news.entries)
         for verb, text, well in news.answers:
             self.say(text, well=well)
@@ -143,17 +143,16 @@ class ProctorApp(App[int]):
 
     def show(self) -> None:
         """Draw the view."""
-        if self.session.is_mounted:
-            self.session.show()
+        self.session.show()
         title = f"{self.view.status} · {self.view.project} · proctor"
         if title != self._titled:
             self._titled = title
             self._write(terminal.title(safe_line(title, 120)))
 
     def _tick(self) -> None:
-        self.view = replace(self.view, now=datetime.now(UTC))
-        if self.session.is_mounted:
-            self.session.tick()
+        startable = self.view.state is None and (self.workspace / "proctor.yaml").exists()
+        self.view = replace(self.view, now=self._clock(), startable=startable)
+        self.session.tick()
         if isinstance(self.screen, Budget):
             self.screen.show()
 
@@ -166,7 +165,7 @@ class ProctorApp(App[int]):
     def say(self, text: str, *, well: bool = True, seconds: float | None = None) -> None:
         """One quiet line in the corner, for a moment."""
         severity = "information" if well else "warning"
-        self.notify(safe_line(text, 300), severity=severity, timeout=seconds, markup=False)  # type: ignore[arg-type]
+        self.notify(words(self, safe_line(text, 300)), severity=severity, timeout=seconds, markup=False)  # type: ignore[arg-type]
 
     def copy(self, text: str) -> None:
         """To the clipboard by the terminal's own sequence, and to a file where a terminal does not do that."""
@@ -221,6 +220,7 @@ def run(
     )
     terminal.end_with_terminal()
     code = app.run(mouse=mouse)
+    app.feed.join(timeout=2)
     sys.stdout.write(farewell(app.view) + "\n")
     return code or ending(app.view)
 

@@ -104,7 +104,9 @@ def _raw(one: StreamLine) -> Entry:
 def _protocol(one: StreamLine) -> Entry | None:
     try:
         said = json.loads(one.text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
         return _raw(one)
     match one.event:
         case "tool":
@@ -246,7 +248,7 @@ def _order_taken(e: ev.OrderTaken) -> Told:
 
 
 def _supervisor_started(e: ev.SupervisorStarted) -> Told:
-    return "proctor", f"supervisor {e.pid} up · {e.sandbox}" + (f" · {e.note}" if e.note else ""), Role.DIM
+    return "proctor", f"supervisor up · {e.sandbox}" + (f" · {e.note}" if e.note else ""), Role.DIM
 
 
 def _tampered(e: ev.Tampered) -> Told:
@@ -281,7 +283,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.RequestClosed: _request_closed,
     ev.OrderTaken: _order_taken,
     ev.Noted: lambda e: ("note", f"for the next brief: {e.text}"),
-    ev.Logged: lambda e: (e.room or "proctor", e.text, Role.DIM),
+    ev.Logged: lambda e: ("proctor", e.text, Role.DIM),
 }
 
 

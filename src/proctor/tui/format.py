@@ -148,7 +148,7 @@ def _ticked(empty: str) -> list[tuple[str, Role]]:
 
 def suggested(dimension: Dimension, used: int, of: int) -> int:
     """A sensible extension: about a quarter of the limit in a round number, and enough to go on."""
-    wanted = max(of // 4, used - of + of // 10, 1)
+    wanted = max(of // 4, used - of + max(1, of // 10), 1)
     unit = {Dimension.COST: 1_000_000, Dimension.BYTES_WRITTEN: 1 << 20}.get(dimension, 1)
     if dimension in _TIMES:
         unit = 60_000 if wanted >= 60_000 else 1_000

@@ -15,7 +15,6 @@ from proctor.errors import ProctorError
 from proctor.journal.state import RequestState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
-from proctor.tui.entries import main_argument
 from proctor.tui.panels import request as requests
 from proctor.tui.screens.prompt import Prompt
 from proctor.words import Dimension, RequestKind
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 AGAIN = 2.0
 """Seconds within which the second press of `stop` counts."""
+SOON = 0.5
+"""Seconds that something may take without being mentioned."""
 _ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "pause": ("pause", {}),
     "park": ("park", {}),
@@ -46,6 +47,13 @@ class Operator:
         self._app = app
         self._busy: set[str] = set()
         self._stop_until = 0.0
+        self._others: dict[str, Callable[[], None]] = {
+            "run": self._run,
+            "resume": self._resume,
+            "stop": self._stop,
+            "note": self._note,
+            "extend": self._extend,
+        }
 
     @property
     def stop_armed(self) -> bool:
@@ -53,11 +61,11 @@ class Operator:
         return time.monotonic() < self._stop_until
 
     def do(self, verb: str) -> None:
-        """One of the verbs that need no more words."""
+        """An act on the session."""
         if verb in _ORDERS:
             self._place(*_ORDERS[verb])
         else:
-            getattr(self, f"_{verb}")()
+            self._others[verb]()
 
     # --- the session --------------------------------------------------------------------------
 
@@ -139,21 +147,20 @@ class Operator:
                 self.ask_extension(request.opened.dimension, request.id)
             case "approve", _:
                 self._send("approve", request.id)
-            case "approve_as", RequestKind.TOOL if main_argument(request.opened.input)[0]:
-                self._ask_changed(request)
+            case "approve_as", RequestKind.TOOL if argument := requests.editable(request):
+                self._ask_changed(request, *argument)
             case "deny", _:
                 self._send("deny", request.id)
             case _:
                 self._ask_reason(request, "approve" if verb == "approve_as" else "deny")
 
-    def _ask_changed(self, request: RequestState) -> None:
-        name, text = main_argument(request.opened.input)
+    def _ask_changed(self, request: RequestState, name: str, text: str) -> None:
         hint = f"What {safe_line(request.opened.tool, 24)} is to do instead."
 
         def given(changed: str) -> None:
             self._send("approve", request.id, input={**request.opened.input, name: changed})
 
-        self._ask(Prompt(f"Allow #{request.id} changed", hint, safe_line(text), verb="allow"), given)
+        self._ask(Prompt(f"Allow #{request.id} changed", hint, text, verb="allow"), given)
 
     def _ask_reason(self, request: RequestState, verb: str) -> None:
         answers = requests.ANSWERS[request.opened.request]
@@ -175,13 +182,12 @@ class Operator:
         self._in_thread("diff", self._app.diff, show, doing="comparing …")
 
     def _in_thread(
-        self, name: str, work: Callable[[], str], then: Callable[[str], None] | None = None, *, doing: str = ""
+        self, name: str, work: Callable[[], str], then: Callable[[str], None] | None = None, *, doing: str
     ) -> None:
         if name in self._busy:
             return
         self._busy.add(name)
-        if doing:
-            self._app.say(doing, seconds=1.5)
+        self._app.set_timer(SOON, lambda: self._app.say(doing, seconds=2) if name in self._busy else None)
 
         def run() -> None:
             try:

@@ -139,8 +139,9 @@ def wrap(text: str, room: int, rows: int) -> list[str]:
             rest = ""
             break
         head = set_cell_size(rest, room).rstrip() or rest[:1]
-        if rest[len(head) : len(head) + 1] != " " and (space := head.rfind(" ")) > room // 3:
-            head = head[:space]
+        if rest[len(head) : len(head) + 1] != " " and (space := head.rfind(" ")) > 0:
+            word = rest[space + 1 :].partition(" ")[0]
+            head = head[:space] if cell_len(word) <= room else head
         found.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
     if rest:

@@ -21,6 +21,7 @@ _WHY = {
     "tampering": "the worker touched the oracle",
 }
 _ERRORS = {
+    "fault": "a fault of proctor itself; the log has it",
     "supervisor gone": "its supervisor is gone; nothing that was verified is lost",
     "start": "the worker could not be started three times in a row",
     "workspace": "the workspace is gone or cannot be written",

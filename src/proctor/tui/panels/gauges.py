@@ -128,7 +128,7 @@ def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int) -> list[Lin
     )
 
 
-def folded(view: View, gauges: Sequence[Gauge], room: int, rows: int = 2) -> list[Line]:
+def folded(gauges: Sequence[Gauge], room: int, rows: int = 2) -> list[Line]:
     """The gauges in a line or two of figures, the most pressing first, whole or not at all."""
     found: list[Line] = []
     row: Line = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import STATUS, status_role
-from proctor.tui.spans import BADGE, Line, Role, choose, join, line, spread
+from proctor.tui.spans import BADGE, Line, Role, choose, fit, join, line, spread, width
 from proctor.tui.view import View
 from proctor.words import SessionStatus
 
@@ -72,3 +72,15 @@ def _right(view: View, hidden_requests: int) -> list[tuple[int, Line]]:
     if hidden_requests:
         fields.append((0, line((f" {hidden_requests} waiting ", Role.ATTENTION_BADGE))))
     return fields
+
+
+def tabs(names: tuple[str, ...], chosen: int, beside: tuple[str, ...], room: int) -> Line:
+    """The panels to choose from, by number, and on the right what goes on in the chosen one."""
+    fields = []
+    for number, name in enumerate(names, 1):
+        if number == chosen:
+            fields.append((0, line((f" {number} {name} ", Role.PLAIN_BADGE))))
+        else:
+            fields.append((number, line((f" {number} ", Role.FAINT), (f"{name} ", Role.DIM))))
+    left, right = fit(fields, room, 1), line(("   ".join(word for word in beside if word) + " ", Role.DIM))
+    return spread(left, right if width(left) + width(right) + 3 <= room else (), room)

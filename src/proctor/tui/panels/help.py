@@ -33,11 +33,11 @@ def pages(keys: dict[str, str], room: int) -> list[Line]:
 
 def _key(key: str, said: str, command: str, room: int) -> list[Line]:
     wide = room >= 90
-    rows = wrap(said, max(10, (58 if wide else room) - 13), 3)
-    found = [line((f"  {key:<10} ", Role.STRONG), (rows[0], Role.TEXT))]
+    rows = wrap(said, max(10, (58 if wide else room) - 12), 3)
+    found = [line((f"  {key:<9} ", Role.STRONG), (rows[0], Role.TEXT))]
     if command and wide:
         found[0] = line(found[0], " " * (45 - len(rows[0])), (f"  {command}", Role.DIM))
-    return found + [line(" " * 13, (row, Role.TEXT)) for row in rows[1:]]
+    return found + [line(" " * 12, (row, Role.TEXT)) for row in rows[1:]]
 
 
 def _glyphs() -> list[Line]:
@@ -51,7 +51,7 @@ def _glyphs() -> list[Line]:
         (CHECKPOINT[CheckpointKind.TASK], "a checkpoint to go back to"),
         (CHECKPOINT[CheckpointKind.SAFETY], "now, or what a rollback set aside"),
     ]
-    found = [line((f"  {glyph:<10} ", Role.TEXT), (said, Role.DIM)) for glyph, said in tasks]
+    found = [line((f"  {glyph:<9} ", Role.TEXT), (said, Role.DIM)) for glyph, said in tasks]
     words = "   ".join(f"{STATUS[status]} {status}" for status in SessionStatus if status is not SessionStatus.UNKNOWN)
-    marks = line(("  r ~ ?      ", Role.TEXT), ("a figure that was reported, estimated, is unknown", Role.DIM))
+    marks = line(("  r ~ ?     ", Role.TEXT), ("a figure that was reported, estimated, is unknown", Role.DIM))
     return [*found, marks, (), line((f"  {words}", Role.DIM))]

@@ -8,7 +8,7 @@ from proctor.journal.state import RequestState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.entries import main_argument
-from proctor.tui.spans import Line, Role, choose, fit, join, line, plain, width, wrap
+from proctor.tui.spans import ELLIPSIS, Line, Role, choose, fit, join, line, plain, shorten, width, wrap
 from proctor.tui.view import View
 from proctor.words import Dimension, RequestKind
 
@@ -33,6 +33,7 @@ ANSWERS = {
     RequestKind.TAMPERING: Answers("go on", "go on with a word …", "park", "park, saying …"),
     RequestKind.REVIEW: Answers("look again", "look again, saying …", "drop the task", "drop it, saying …"),
 }
+_SAYING = "allow, saying …"
 _TITLES = {
     RequestKind.TOOL: "Waiting for you",
     RequestKind.EXTENSION: "A ceiling is reached",
@@ -90,24 +91,51 @@ def suggestion(view: View, request: RequestState) -> tuple[Dimension, int] | Non
 
 
 def panel(view: View, docked: Docked, room: int, rows: int, keys: dict[str, str]) -> list[Line]:
-    """The request in at most `rows` rows: what, why, answers. What is cut says so."""
+    """The request in at most `rows` rows: what, why, answers. What is cut, or cannot be seen, is said."""
     request = docked.request
     word, text = subject(request)
-    shown = safe_line(text, LONGEST)
     head = line((f"#{request.id} ", Role.DIM), (f"{safe_line(word, 24)}  ", Role.STRONG))
     why = _why(view, request)
-    space = max(1, rows - 1 - (1 if why else 0))
-    body = wrap(shown, max(10, room - width(head)), space)
-    found = [line(head if not place else " " * width(head), (row, Role.TEXT)) for place, row in enumerate(body or [""])]
-    whole = sum(len(row.replace(" ", "")) for row in body) == len(shown.replace(" ", ""))
-    warning = _warning(text, shown, whole=whole, inspect=keys.get("inspect", ""))
-    notes = [(0, line((warning, Role.ATTENTION)))] if warning else []
-    if why:
-        notes.append((1, line((why, Role.DIM))))
+    space, beside = max(10, room - width(head)), bool(why) or _hidden(text)
+    body, whole = _body(text, space, max(1, rows - 1 - beside))
+    if not whole and not beside:
+        body, _ = _body(text, space, max(1, rows - 2))
+    found = [line(" " * width(head) if place else head, (row, Role.TEXT)) for place, row in enumerate(body)]
+    notes = [(1, line((why, Role.DIM)))] if why else []
+    if not whole:
+        more = f": {keys['inspect']} shows all" if "inspect" in keys else ""
+        notes.insert(0, (0, line((f"longer than shown{more}", Role.ATTENTION))))
+    elif _hidden(text):
+        notes.insert(0, (0, line(("holds characters that cannot be seen", Role.ATTENTION))))
     if notes:
         found.append(fit(notes, room))
     found.append(line((docked.sent, Role.DIM)) if docked.sent else _keys(view, docked, room, keys))
     return found
+
+
+def editable(request: RequestState) -> tuple[str, str] | None:
+    """The name and text of the argument that can be changed in one line without losing anything of it."""
+    name, text = main_argument(request.opened.input)
+    simple = isinstance(request.opened.input.get(name), str) and safe_line(text) == text
+    return (name, text) if simple else None
+
+
+def _body(text: str, room: int, rows: int) -> tuple[list[str], bool]:
+    """The text in rows, each of its lines on rows of its own, and whether all of it is there."""
+    found: list[str] = []
+    lines = text[:LONGEST].rstrip("\n").split("\n")
+    for one in lines:
+        found.extend(wrap(safe_line(one, LONGEST), room, rows + 1) or [""])
+        if len(found) > rows:
+            break
+    whole = len(found) <= rows and len(text) <= LONGEST
+    if not whole:
+        found = [*found[: rows - 1], shorten(f"{found[rows - 1]}{ELLIPSIS}", room)]
+    return found, whole
+
+
+def _hidden(text: str) -> bool:
+    return any(safe_line(one, LONGEST) != one.expandtabs(4) for one in text.split("\n"))
 
 
 def _why(view: View, request: RequestState) -> str:
@@ -115,39 +143,26 @@ def _why(view: View, request: RequestState) -> str:
     parts = []
     if opened.task is not None:
         parts.append(f"task {safe_line(str(opened.task), 12)}")
-    if opened.dimension is not None and view.state is not None:
-        figure, limit = view.figures.get(opened.dimension), view.state.limit(opened.dimension)
-        if figure and limit is not None:
-            used = fmt.amount(opened.dimension, figure.used)
-            parts.append(f"{fmt.LABEL[opened.dimension]} {used} of {fmt.limit(opened.dimension, limit)}")
+    figure = view.figures.get(opened.dimension) if opened.dimension else None
     if opened.why:
         parts.append(safe_line(opened.why, 300))
-    elif opened.tool and opened.what and opened.what not in subject(request):
-        parts.append(safe_line(opened.what, 300))
+    elif opened.dimension and figure and view.state and (limit := view.state.limit(opened.dimension)):
+        parts.append(f"{fmt.amount(opened.dimension, figure.used)} of {fmt.limit(opened.dimension, limit)} used")
     return " · ".join(parts)
-
-
-def _warning(text: str, shown: str, *, whole: bool, inspect: str) -> str:
-    """What the eye would miss in what it is shown."""
-    if not whole:
-        more = f": {inspect} shows all" if inspect else ""
-        return f"longer than shown{more}"
-    if text.expandtabs(4).strip() != shown.strip() and len(text) <= LONGEST:
-        return "it holds hidden or control characters"
-    return ""
 
 
 def _keys(view: View, docked: Docked, room: int, keys: dict[str, str]) -> Line:
     """The answers and their keys; an empty line while something in front takes the keys."""
     request = docked.request
-    answers = ANSWERS[request.opened.request]
+    kind = request.opened.request
+    answers = ANSWERS[kind]
     offer = suggestion(view, request)
     amount = fmt.amount(*offer) if offer else "a quarter"
     role = Role.STRONG if docked.armed else Role.FAINT
     text = Role.TEXT if docked.armed else Role.FAINT
     named = (
         ("approve", answers.approve.format(amount=amount), 0),
-        ("approve_as", answers.approve_as, 3),
+        ("approve_as", answers.approve_as if kind is not RequestKind.TOOL or editable(request) else _SAYING, 3),
         ("deny", answers.deny, 1),
         ("deny_why", answers.deny_why, 4),
         ("inspect", "inspect", 6),

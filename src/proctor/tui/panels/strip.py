@@ -24,7 +24,7 @@ def strip(view: View, room: int, keys: dict[str, str]) -> Line:
             (" ◇ ", Role.DIM), ("nothing kept yet; the first checkpoint is taken when the session starts", Role.DIM)
         )
     right = _way_back(view, keys, room)
-    room_left = room - width(right) - 3
+    room_left = room - width(right) - 4
     return spread(line(" ", _chain(view, state, room_left)), line(right, " "), room, gap=2)
 
 

@@ -111,7 +111,7 @@ def _effort(task: TaskState) -> str:
     return " · ".join(parts)
 
 
-def signs(view: View, room: int) -> list[Line]:
+def drift(view: View, room: int) -> list[Line]:
     """How the run drifts: the plateau's light, claims that were false, tampering."""
     state = view.state
     if state is None:

@@ -11,12 +11,9 @@ from textual.screen import Screen
 
 from proctor.tui.actions import ACTIONS, Need, offered
 from proctor.tui.panels import banner, empty, gauges, header, strip, tasks
-from proctor.tui.panels.help import pages
 from proctor.tui.panels.keys import footer, overlay, shown
-from proctor.tui.panels.request import subject
-from proctor.tui.screens.budget import Budget
-from proctor.tui.screens.reading import Reading, patch_line
-from proctor.tui.spans import Line, Role, fit, line, spread, wrap
+from proctor.tui.screens.own import OWN
+from proctor.tui.spans import Line, Role, line, wrap
 from proctor.tui.view import holding
 from proctor.tui.widgets.dock import Dock
 from proctor.tui.widgets.lines import Lines, words
@@ -26,25 +23,68 @@ from proctor.words import Dimension
 if TYPE_CHECKING:
     from proctor.tui.app import ProctorApp
 
-WIDE = 100
-"""Columns from which the three panels stand beside each other."""
+WIDE, HUGE = 100, 160
+"""Columns from which three panels stand beside each other, and from which they say more."""
+TALL = 18
+"""Rows below which only what is needed now is shown."""
 ANSWERS = frozenset({"approve", "approve_as", "deny", "deny_why"})
+FACTS = ("header", "caution", "banner", "tabs", "tasks", "drift", "empty", "strip", "footer")
+"""Panels that change when the session moves."""
+FIGURES = ("gauges", "folded", "header", "banner", "tasks", "empty", "strip", "footer")
+"""Panels that hold figures and times: painted at a bounded rate."""
+_PALETTE_KEYS = ("enter", "do it"), ("esc", "close")
 
 
 class Session(Screen[None]):
     """Reads the application's view; draws it; turns keys into acts."""
 
     CSS_PATH = "session.tcss"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (WIDE, "-wide"), (160, "-huge")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (18, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide"), (HUGE, "-huge")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(action.key, f"do('{action.verb}')", action.label, show=False, id=action.verb) for action in ACTIONS
     ]
 
     def __init__(self) -> None:
         super().__init__()
-        self._tab = 2
+        self.tab = 2
+        self.log_view: Log = Log(id="log")
+        self.dock: Dock = Dock(self.keys)
         self._order: list[Dimension] = []
+        drawn = {
+            "header": self._header,
+            "caution": self._caution,
+            "banner": self._banner,
+            "folded": self._folded,
+            "tabs": self._tabs,
+            "tasks": lambda width, _: tasks.tasks(self.proctor.view, width, detail=self._huge),
+            "drift": lambda width, _: tasks.drift(self.proctor.view, width),
+            "gauges": lambda width, height: gauges.panel(self.proctor.view, self._gauges(), width, height),
+            "empty": lambda width, _: empty.empty(self.proctor.view, width, self.keys()),
+            "strip": lambda width, _: [strip.strip(self.proctor.view, width, self.keys())],
+            "footer": self._footer,
+        }
+        self._panels = {name: Lines(draw, id=name) for name, draw in drawn.items()}
+        self._tasks_pane = VerticalScroll(self._panels["tasks"], id="tasks-pane")
+
+    def compose(self) -> ComposeResult:
+        panels = self._panels
+        self._tasks_pane.border_title = "Tasks"
+        panels["drift"].border_title = "Drift"
+        panels["gauges"].border_title = "Budget"
+        yield from (panels[name] for name in ("header", "caution", "banner", "folded", "tabs"))
+        yield Horizontal(
+            Vertical(self._tasks_pane, panels["drift"], id="left"), self.log_view, panels["gauges"], id="body"
+        )
+        yield panels["empty"]
+        yield self.dock
+        yield panels["strip"]
+        yield panels["footer"]
+
+    def on_mount(self) -> None:
+        self.choose_tab(self.tab)
+        self.log_view.focus()
+        self.show()
 
     @property
     def proctor(self) -> ProctorApp:
@@ -54,43 +94,9 @@ class Session(Screen[None]):
     def _in_front(self) -> bool:
         return self.app.screen is self
 
-    # --- what there is ------------------------------------------------------------------------
-
-    def compose(self) -> ComposeResult:
-        yield Lines(self._header, id="header")
-        yield Lines(self._caution, id="caution")
-        yield Lines(self._banner, id="banner")
-        yield Lines(self._folded, id="folded")
-        yield Lines(self._tabs, id="tabs")
-        with Horizontal(id="body"):
-            with Vertical(id="left"):
-                with VerticalScroll(id="tasks-pane") as pane:
-                    pane.border_title = "Tasks"
-                    yield Lines(self._tasks, id="tasks")
-                drift = Lines(self._signs, id="signs")
-                drift.border_title = "Drift"
-                yield drift
-            yield Log(id="log")
-            budget = Lines(self._gauges, id="gauges")
-            budget.border_title = "Budget"
-            yield budget
-        yield Lines(self._empty, id="empty")
-        yield Dock(self.keys)
-        yield Lines(self._strip, id="strip")
-        yield Lines(self._footer, id="footer")
-
-    def on_mount(self) -> None:
-        self._show_tab()
-        self.log_view.focus()
-        self.show()
-
     @property
-    def log_view(self) -> Log:
-        return self.query_one(Log)
-
-    @property
-    def dock(self) -> Dock:
-        return self.query_one(Dock)
+    def _huge(self) -> bool:
+        return self.size.width >= HUGE
 
     # --- what moves ---------------------------------------------------------------------------
 
@@ -100,31 +106,47 @@ class Session(Screen[None]):
         self.set_class(view.state is None, "-empty")
         self.dock.show(view)
         self._title_log()
-        for name in ("header", "caution", "banner", "tabs", "tasks", "signs", "empty", "strip", "footer"):
-            self.query_one(f"#{name}", Lines).update()
-        self.query_one("#caution").set_class(not self._caution(80, 1) or self.size.height < 18, "-gone")
-        shown = banner.banner(view)
-        widget = self.query_one("#banner")
-        widget.set_class(shown is None, "-gone")
+        for name in FACTS:
+            self._panels[name].update()
+        self._panels["caution"].set_class(not self._caution(WIDE, 1) or self.size.height < TALL, "-gone")
+        said, panel = banner.banner(view), self._panels["banner"]
+        panel.set_class(said is None, "-gone")
         for role in (Role.ATTENTION, Role.DANGER, Role.GOOD):
-            widget.set_class(shown is not None and shown.role is role, f"-{role}")
+            panel.set_class(said is not None and said.role is role, f"-{role}")
         self.call_after_refresh(self._keep_task_in_sight)
 
     def tick(self) -> None:
-        """A quarter of a second has gone: figures and times."""
-        self._order = [gauge.dimension for gauge in gauges.arrange(gauges.read(self.proctor.view), self._order)]
-        for name in ("gauges", "folded", "header", "tasks", "strip", "footer", "banner"):
-            self.query_one(f"#{name}", Lines).update()
+        """A moment has gone: draw figures and times."""
+        self._order = [gauge.dimension for gauge in self._gauges()]
+        for name in FIGURES:
+            self._panels[name].update()
         self.dock.update_title()
         self._title_log()
 
+    def show_footer(self) -> None:
+        """What is in front offers other keys."""
+        self._panels["footer"].update()
+
+    def choose_tab(self, tab: int) -> None:
+        """The panel that is shown where there is room for one."""
+        self.tab = tab
+        for number in (1, 2, 3):
+            self.set_class(tab == number, f"-tab-{number}")
+        self.call_after_refresh(self.tick)
+
     def on_log_changed(self) -> None:
         self._title_log()
-        self.query_one("#footer", Lines).update()
-        self.query_one("#tabs", Lines).update()
+        self._panels["footer"].update()
+        self._panels["tabs"].update()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.show)
+
+    def on_screen_suspend(self) -> None:
+        self.call_after_refresh(self.show)
+
+    def on_screen_resume(self) -> None:
+        self.show()
 
     def _log_words(self) -> tuple[str, str]:
         """What the log is about now, and whether it follows."""
@@ -138,9 +160,9 @@ class Session(Screen[None]):
         self.log_view.border_subtitle = words(self, badge)
 
     def _keep_task_in_sight(self) -> None:
-        pane = self.query_one("#tasks-pane", VerticalScroll)
-        row = tasks.position(self.proctor.view, pane.content_size.width, detail=self.has_class("-huge"))
+        pane = self._tasks_pane
         if pane.max_scroll_y and not pane.has_focus:
+            row = tasks.position(self.proctor.view, pane.content_size.width, detail=self._huge)
             pane.scroll_to(y=max(0, row - pane.size.height // 2), animate=False)
 
     # --- keys ---------------------------------------------------------------------------------
@@ -151,16 +173,15 @@ class Session(Screen[None]):
 
     def offered_keys(self) -> dict[str, str]:
         """The verbs that can be done here and now, and how their keys are shown."""
-        holds = holding(self.proctor.view)
         waiting, dock = self.proctor.view.requests, self.dock
         of_screen = {
             Need.SHOWN: dock.request is not None and not dock.minimised and not dock.answered,
             Need.ANOTHER: bool(waiting) and (dock.minimised or len(waiting) > 1),
             Need.LOG_FOLLOWING: self.log_view.following,
             Need.LOG_HELD: not self.log_view.following,
-            Need.TABS: not self.has_class("-wide") and not self.has_class("-huge"),
+            Need.TABS: self.size.width < WIDE,
         }
-        holds |= {need for need, holding_now in of_screen.items() if holding_now}
+        holds = holding(self.proctor.view) | {need for need, now in of_screen.items() if now}
         return {a.verb: shown(self.proctor.key_of(a.verb)) for a in ACTIONS if offered(a.verb, holds)}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -178,84 +199,16 @@ class Session(Screen[None]):
             return
         if verb in ANSWERS:
             self.proctor.operator.answer(verb)
-        elif own := getattr(self, f"_do_{verb}", None):
-            own()
+        elif own := OWN.get(verb):
+            own(self)
         else:
             self.proctor.operator.do(verb)
         self.show()
 
-    def on_screen_suspend(self) -> None:
-        self.call_after_refresh(self.show)
-
-    def on_screen_resume(self) -> None:
-        self.show()
-
-    def show_footer(self) -> None:
-        """What is in front offers other keys."""
-        self.query_one("#footer", Lines).update()
-
-    def _do_help(self) -> None:
-        self.app.push_screen(Reading("Help", pages(self.offered_keys(), self.size.width - 8), key="question_mark"))
-
-    def _do_palette(self) -> None:
-        self.app.action_command_palette()
-
-    def _do_next(self) -> None:
-        self.dock.turn()
-
-    def _do_minimise(self) -> None:
-        self.dock.minimised = True
-
-    def _do_inspect(self) -> None:
-        if self.dock.request is not None:
-            opened = self.dock.request.opened
-            _, text = subject(self.dock.request)
-            raw = [*text.split("\n"), "", *(f"{name}: {value}" for name, value in opened.input.items())]
-            self.app.push_screen(Reading(f"Request #{self.dock.request.id}", raw, key="i"))
-
-    def _do_diff(self) -> None:
-        def show(patch: str) -> None:
-            raw = patch.split("\n") if patch.strip() else ["Nothing has changed since the last good checkpoint."]
-            self.app.push_screen(Reading("Since the last good checkpoint", raw, patch_line, key="v"))
-
-        self.proctor.operator.show_diff(show)
-
-    def _do_budget(self) -> None:
-        self.app.push_screen(Budget())
-
-    def _do_hold(self) -> None:
-        self.log_view.hold(False)
-
-    def _do_follow(self) -> None:
-        self.log_view.hold(True)
-
-    def _do_copy(self) -> None:
-        request = self.dock.request
-        visible = request is not None and not self.dock.minimised
-        self.proctor.copy(subject(request)[1] if visible and request else self.log_view.text())
-
-    def _do_quit(self) -> None:
-        self.app.exit(0)
-
-    def _do_tab_1(self) -> None:
-        self._choose_tab(1)
-
-    def _do_tab_2(self) -> None:
-        self._choose_tab(2)
-
-    def _do_tab_3(self) -> None:
-        self._choose_tab(3)
-
-    def _choose_tab(self, tab: int) -> None:
-        self._tab = tab
-        self._show_tab()
-
-    def _show_tab(self) -> None:
-        for number in (1, 2, 3):
-            self.set_class(self._tab == number, f"-tab-{number}")
-        self.call_after_refresh(self.tick)
-
     # --- the panels ---------------------------------------------------------------------------
+
+    def _gauges(self) -> list[gauges.Gauge]:
+        return gauges.arrange(gauges.read(self.proctor.view), self._order)
 
     def _header(self, width: int, _: int) -> list[Line]:
         hidden = len(self.proctor.view.requests) if self.dock.minimised else 0
@@ -267,45 +220,19 @@ class Session(Screen[None]):
         return [line((f" {row}", Role.ATTENTION)) for row in wrap(said, width - 2, 2)] if said else []
 
     def _banner(self, width: int, _: int) -> list[Line]:
-        shown = banner.banner(self.proctor.view)
-        return banner.panel(shown, width, self.keys()) if shown else []
+        said = banner.banner(self.proctor.view)
+        return banner.panel(said, width, self.keys()) if said else []
 
     def _folded(self, width: int, _: int) -> list[Line]:
-        ordered = gauges.arrange(gauges.read(self.proctor.view), self._order)
-        return gauges.folded(self.proctor.view, ordered, width, 2 if self.size.height >= 20 else 1)
+        return gauges.folded(self._gauges(), width, 2 if self.size.height >= TALL else 1)
 
     def _tabs(self, width: int, _: int) -> list[Line]:
         view = self.proctor.view
         total = len(view.state.tasks) if view.state else 0
-        names = ((1, f"tasks {view.verified}/{total}"), (2, "worker"), (3, "budget"))
-        fields = [
-            (0 if number == self._tab else number, line((f" {number} ", Role.FAINT), (f"{name} ", Role.DIM)))
-            if number != self._tab
-            else (0, line((f" {number} {name} ", Role.PLAIN_BADGE)))
-            for number, name in names
-        ]
-        title, badge = self._log_words()
-        left = fit(fields, width, 1)
-        right = line((f"{title}   {badge} ", Role.DIM)) if self._tab == 2 else ()
-        return [spread(left, right if len(title + badge) + 8 + sum(len(t) for t, _ in left) <= width else (), width)]
-
-    def _tasks(self, width: int, _: int) -> list[Line]:
-        return tasks.tasks(self.proctor.view, width, detail=self.has_class("-huge"))
-
-    def _signs(self, width: int, _: int) -> list[Line]:
-        return tasks.signs(self.proctor.view, width)
-
-    def _gauges(self, width: int, height: int) -> list[Line]:
-        ordered = gauges.arrange(gauges.read(self.proctor.view), self._order)
-        return gauges.panel(self.proctor.view, ordered, width, height)
-
-    def _empty(self, width: int, _: int) -> list[Line]:
-        return empty.empty(self.proctor.view, width, self.keys()) if self.proctor.view.state is None else []
-
-    def _strip(self, width: int, _: int) -> list[Line]:
-        return [strip.strip(self.proctor.view, width, self.keys())]
+        names = (f"tasks {view.verified}/{total}", "worker", "budget")
+        return [header.tabs(names, self.tab, self._log_words() if self.tab == 2 else (), width)]
 
     def _footer(self, width: int, _: int) -> list[Line]:
         if not self._in_front:
-            return [overlay(getattr(self.app.screen, "keys_shown", (("enter", "do it"), ("esc", "close"))), width)]
+            return [overlay(getattr(self.app.screen, "keys_shown", _PALETTE_KEYS), width)]
         return [footer(self.keys(), width, armed_stop=self.proctor.operator.stop_armed)]

@@ -65,6 +65,10 @@ class Dock(Lines):
             ids = [request.id for request in waiting]
             self._turn_to(waiting[(ids.index(self.request.id) + 1) % len(ids)])
 
+    def minimise(self) -> None:
+        """Fold the request away; it keeps waiting."""
+        self.minimised = True
+
     def claim(self) -> int | None:
         """The id that this key press may answer; None while it may answer nothing."""
         if self.request is None or self.minimised or self.answered:

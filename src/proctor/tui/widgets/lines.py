@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.geometry import Size
-from textual.screen import Screen
 from textual.widget import Widget
 
 from proctor.tui.glyphs import ascii_only
@@ -34,9 +33,9 @@ def content(of: Line) -> Content:
     return Content.assemble(*((text, STYLE[role]) for text, role in of))
 
 
-def words(widget: Widget | Screen[Any], text: str) -> str:
+def words(of: DOMNode, text: str) -> str:
     """A title of our own words, as this terminal can show it."""
-    return plain(ascii_only(line(text))) if widget.app.has_class("-ascii") else text
+    return plain(ascii_only(line(text))) if of.app.has_class("-ascii") else text
 
 
 Draw = Callable[[int, int], list[Line]]

@@ -1,0 +1,70 @@
+"""The screen's own acts: what a key changes on the screen alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from proctor.tui.panels.help import pages
+from proctor.tui.panels.request import subject
+from proctor.tui.screens.budget import Budget
+from proctor.tui.screens.reading import Reading, patch_line
+
+if TYPE_CHECKING:
+    from proctor.tui.screens.session import Session
+
+
+def show_help(screen: Session) -> None:
+    """What every key does here and now."""
+    screen.app.push_screen(Reading("Help", pages(screen.offered_keys(), screen.size.width - 8), key="question_mark"))
+
+
+def inspect(screen: Session) -> None:
+    """The whole request, line by line, with every argument."""
+    request = screen.dock.request
+    if request is not None:
+        raw = [
+            *subject(request)[1].split("\n"),
+            "",
+            *(f"{name}: {value}" for name, value in request.opened.input.items()),
+        ]
+        screen.app.push_screen(Reading(f"Request #{request.id}", raw, key="i"))
+
+
+def diff(screen: Session) -> None:
+    """The patch since the last good checkpoint, as soon as it is known."""
+
+    def show(patch: str) -> None:
+        raw = patch.split("\n") if patch.strip() else ["Nothing has changed since the last good checkpoint."]
+        screen.app.push_screen(Reading("Since the last good checkpoint", raw, patch_line, key="v"))
+
+    screen.proctor.operator.show_diff(show)
+
+
+def copy(screen: Session) -> None:
+    """The request that is shown, else the newest lines of the log."""
+    request = screen.dock.request if not screen.dock.minimised else None
+    screen.proctor.copy(subject(request)[1] if request else screen.log_view.text())
+
+
+def _tab(number: int, screen: Session) -> None:
+    screen.choose_tab(number)
+
+
+OWN: dict[str, Callable[[Session], object]] = {
+    "help": show_help,
+    "palette": lambda screen: screen.app.action_command_palette(),
+    "next": lambda screen: screen.dock.turn(),
+    "minimise": lambda screen: screen.dock.minimise(),
+    "inspect": inspect,
+    "diff": diff,
+    "budget": lambda screen: screen.app.push_screen(Budget()),
+    "hold": lambda screen: screen.log_view.hold(False),
+    "follow": lambda screen: screen.log_view.hold(True),
+    "copy": copy,
+    "tab_1": partial(_tab, 1),
+    "tab_2": partial(_tab, 2),
+    "tab_3": partial(_tab, 3),
+    "quit": lambda screen: screen.app.exit(0),
+}

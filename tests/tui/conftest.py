@@ -1,0 +1,90 @@
+"""A desk for screens: a workspace with a name, an operator without a configuration, a stand-in supervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from proctor.tui.app import ProctorApp
+from tui.story import Story
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the person who runs the tests is read or written."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "csv_tool"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def story(workspace: Path) -> Iterator[Story]:
+    told = Story(workspace)
+    yield told
+    told.close()
+
+
+class Desk:
+    """What the screen was given, and what it asked of it."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace
+        self.offline: list[tuple[str, dict[str, Any]]] = []
+        self.started = 0
+        self.patch = "--- a/reader.py\n+++ b/reader.py\n@@ -1 +1 @@\n-old\n+new\n"
+
+    def app(self, **more: Any) -> ProctorApp:
+        return ProctorApp(
+            self.workspace,
+            offline=self._offline,
+            start=self._start,
+            diff=lambda: self.patch,
+            **{"theme": "dark", **more},
+        )
+
+    def _offline(self, verb: str, arguments: dict[str, Any]) -> str:
+        self.offline.append((verb, arguments))
+        return f"{verb}: done without a supervisor"
+
+    def _start(self) -> None:
+        self.started += 1
+
+
+@pytest.fixture
+def desk(workspace: Path) -> Desk:
+    return Desk(workspace)
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object], what: str = "") -> None:
+    """Wait until something holds, for at most ten seconds of the screen's own time."""
+    for _ in range(400):
+        if condition():
+            return
+        await pilot.pause(0.025)
+    raise AssertionError(f"never came true: {what or condition}\n{shown(pilot.app)}")
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """The session is on the screen."""
+    await until(pilot, lambda: pilot.app.view.state is not None, "the session was read")
+    await pilot.pause()
+
+
+def shown(app: ProctorApp) -> str:
+    """Everything on the screen, as text."""
+    width, height = app.size
+    update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
+    options = app.console.options.update(width=width, height=height)
+    lines = app.console.render_lines(update, options, pad=False)
+    return "\n".join("".join(part.text for part in line if not part.control) for line in lines[:height])

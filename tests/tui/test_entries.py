@@ -1,0 +1,159 @@
+"""The log tells the stream and the journal in one form, and everything in it is safe."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from proctor.journal import events as ev
+from proctor.journal.stream import Line
+from proctor.tui.entries import RAW_PER_BATCH, Entry, Kind, from_row, from_stream, main_argument, merge
+from proctor.tui.spans import Role
+from proctor.words import (
+    CheckpointKind,
+    Dimension,
+    Level,
+    Phase,
+    RequestKind,
+    Response,
+    Rule,
+    SessionStatus,
+    Verdict,
+)
+
+T0 = datetime(2026, 11, 29, 14, 2, 11, tzinfo=UTC)
+
+
+def raw(text: str, second: int = 0, source: str = "stdout", cut: int = 0) -> Line:
+    return Line(T0 + timedelta(seconds=second), source, text, "", cut)
+
+
+def said(event: str, **body: object) -> Line:
+    return Line(T0, "stdout", json.dumps({"proctor": event, **body}), event)
+
+
+def told(event: ev.Event) -> Entry | None:
+    return from_row(ev.Row(seq=1, at=T0, token=1, event=event))
+
+
+def harmless(text: str) -> bool:
+    """Nothing in it moves a cursor, hides or reorders."""
+    return not {unicodedata.category(char) for char in text} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+HOSTILE = "\x1b]0;owned\x07[bold red]markup[/]\x1b[2J\u202eevil\u200b\x9b1m" + "x" * 1_000_000
+
+
+def test_s21_hostile_output_is_one_short_printable_line() -> None:
+    for entry in (*from_stream([raw(HOSTILE)]), *from_stream([said("note", text=HOSTILE)])):
+        assert entry.text.isprintable()
+        assert len(entry.text) < 1_100
+        assert "[bold red]markup[/]" in entry.text
+
+
+@given(text=some.text(max_size=200), event=some.sampled_from(["", "tool", "note", "claim", "usage", "ask"]))
+def test_no_line_of_a_stream_is_too_strange(text: str, event: str) -> None:
+    for entry in from_stream([Line(T0, "stdout", text, event)]):
+        assert harmless(entry.text)
+
+
+def test_a_tool_call_shows_its_main_argument() -> None:
+    (entry,) = from_stream([said("tool", name="shell", input={"timeout": 5, "command": "python -m unittest"})])
+    assert (entry.word, entry.text, entry.kind) == ("shell", "python -m unittest", Kind.WORKER)
+    assert main_argument({"argv": ["a", "b"]}) == ("", '{"argv": ["a", "b"]}')
+    assert main_argument({"cmd": ["git", "push"]}) == ("cmd", "git push")
+    assert main_argument({}) == ("", "")
+
+
+def test_what_the_journal_says_better_is_not_said_twice() -> None:
+    assert from_stream([said("claim", task=1, status="done"), said("ask", id="1"), said("usage", input=1)]) == []
+    assert told(ev.ClaimRecorded(iteration=1, task=1, status="done")) is not None
+
+
+def test_a_claim_and_a_verdict_never_look_alike() -> None:
+    claim = told(ev.ClaimRecorded(iteration=1, task=3, status="done"))
+    verdict = told(ev.Judged(iteration=1, task=3, phase=Phase.WORK, verdict=Verdict.PASSED))
+    assert claim
+    assert verdict
+    assert claim.role is not Role.GOOD
+    assert verdict.role is Role.GOOD
+    assert claim.word != verdict.word
+
+
+def test_a_cut_line_says_how_much_is_missing() -> None:
+    (entry,) = from_stream([raw("head", cut=1_234_567)])
+    assert entry.text == "head … 1,234,567 bytes more"
+
+
+def test_s20_of_a_flood_the_last_lines_are_shown_and_the_rest_is_counted() -> None:
+    lines = [raw(f"line {n}", n) for n in range(10_000)]
+    entries = from_stream([*lines, said("note", text="the protocol is never dropped")])
+    assert len(entries) == RAW_PER_BATCH + 2
+    assert any("9,800 lines more" in entry.text for entry in entries)
+    assert any("never dropped" in entry.text for entry in entries)
+    assert entries[-1].text == "line 9999"
+
+
+def test_entries_are_woven_by_time_even_when_the_stream_comes_late() -> None:
+    def at(second: int, text: str) -> Entry:
+        return Entry(T0 + timedelta(seconds=second), Kind.RAW, "", text)
+
+    log = [at(1, "a"), at(3, "c"), at(5, "e")]
+    keep, tail = merge(log, [at(4, "d"), at(2, "b"), at(6, "f")])
+    assert [entry.text for entry in [*log[:keep], *tail]] == ["a", "b", "c", "d", "e", "f"]
+    assert keep == 1
+
+
+@given(old=some.lists(some.integers(0, 50), max_size=30), new=some.lists(some.integers(0, 50), max_size=30))
+def test_weaving_loses_nothing_and_keeps_the_order(old: list[int], new: list[int]) -> None:
+    def entries(seconds: list[int]) -> list[Entry]:
+        return [Entry(T0 + timedelta(seconds=s), Kind.RAW, "", str(s)) for s in seconds]
+
+    log = entries(sorted(old))
+    keep, tail = merge(log, entries(new))
+    assert [int(e.text) for e in [*log[:keep], *tail]] == sorted(old + new)
+
+
+def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
+    rows = (
+        ev.SupervisorStarted(pid=1, boot="b", started=1, token=1, note="weak sandbox: no user namespaces"),
+        ev.SupervisorEnded(exit_code=3),
+        ev.StatusChanged(status=SessionStatus.PARKED, why="budget:tokens"),
+        ev.IterationStarted(iteration=7, task=3, key="k", narrow=True),
+        ev.IterationEnded(iteration=7, task=3, how="budget", files=1, lines=1),
+        ev.Judged(iteration=7, task=3, phase=Phase.BASELINE, verdict=Verdict.VACUOUS),
+        ev.Judged(iteration=7, task=None, phase=Phase.FINAL, verdict=Verdict.FAILED, reason="2 failed"),
+        ev.FalseClaim(iteration=7, task=3, verdict=Verdict.FAILED),
+        ev.Tampered(iteration=7, task=3, paths=("tests/test_a.py",)),
+        ev.TaskMoved(task=3, status="blocked", why="plateau"),
+        ev.CheckpointTaken(id="c1", checkpoint=CheckpointKind.SAFETY, commit="a", tree="b"),
+        ev.RolledBack(safety="c4", target="c2", way="rollback", changed=14),
+        ev.RolledBack(safety="c4", target="c2", way="rollback", failed="the disk is full"),
+        ev.LevelCrossed(dimension=Dimension.COST, level=Level.SOFT, used=14_600_000, limit=20_000_000),
+        ev.CeilingRaised(dimension=Dimension.COST, by=5_000_000, limit=25_000_000),
+        ev.Degraded(dimension=Dimension.COST, model="small"),
+        ev.PlateauSignal(rule=Rule.NO_CHANGE, window=3, evidence=()),
+        ev.PlateauFired(rule=Rule.NO_CHANGE, window=3, evidence=(), response=Response.PARK),
+        ev.PlateauReset(by="operator"),
+        ev.RequestOpened(id=1, request=RequestKind.TOOL, what="x", tool="shell", input={"command": "ls\nrm"}),
+        ev.RequestClosed(id=1, outcome="expired"),
+        ev.OrderTaken(order="o", verb="stop", outcome="refused", detail="no"),
+        ev.Noted(text="look at the reader first"),
+        ev.Logged(text="the watcher died; walking"),
+    )
+    for row in rows:
+        entry = told(row)
+        assert entry is not None, row
+        assert entry.text
+        assert entry.text.isprintable()
+
+
+def test_rows_that_only_move_gauges_are_not_told() -> None:
+    assert told(ev.Spent(figures={Dimension.TOKENS: ev.Figure(5)})) is None
+    assert told(ev.ToolCalled(iteration=1, name="shell")) is None
+    assert told(ev.Judged(iteration=1, task=1, phase=Phase.BASELINE, verdict=Verdict.FAILED)) is None
+    assert told(ev.OrderTaken(order="o", verb="approve", outcome="done")) is None

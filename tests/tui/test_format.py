@@ -1,0 +1,105 @@
+"""Figures and times as people say them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from proctor.tui import format as fmt
+from proctor.tui.spans import Role, plain, width
+from proctor.words import Dimension
+
+NOW = datetime(2026, 11, 29, 14, 2, 11, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (0, "0s"),
+        (48_999, "48s"),
+        (42 * 60_000, "42m"),
+        (65 * 60_000, "1h05m"),
+        (4 * 3_600_000, "4h"),
+        (52 * 3_600_000, "2d4h"),
+    ],
+)
+def test_a_duration_is_no_finer_than_a_person_looks(ms: int, said: str) -> None:
+    assert fmt.short_time(ms) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "just now"),
+        (14, "14 s ago"),
+        (6 * 60 + 30, "6 min ago"),
+        (7200, "2 h ago"),
+        (7800, "2 h 10 min ago"),
+        (3 * 86_400, "3 days ago"),
+    ],
+)
+def test_how_long_ago_is_said_as_people_say_it(seconds: int, said: str) -> None:
+    assert fmt.ago(NOW - timedelta(seconds=seconds), NOW) == said
+
+
+@given(limit=some.integers(1, 10**12), used=some.integers(0, 10**12))
+def test_a_hundred_per_cent_is_shown_only_when_it_is_reached(limit: int, used: int) -> None:
+    said = int(fmt.percent(used, limit).split()[0])
+    assert (said >= 100) == (used >= limit)
+
+
+def test_a_limit_of_whole_dollars_has_no_cents_and_what_was_spent_has() -> None:
+    assert fmt.limit(Dimension.COST, 20_000_000) == "$20"
+    assert fmt.amount(Dimension.COST, 20_000_000) == "$20.00"
+    assert fmt.limit(Dimension.COST, 2_500_000) == "$2.50"
+
+
+def test_exact_amounts_lose_no_digit() -> None:
+    assert fmt.exact(Dimension.COST, 14_602_310) == "$14.602310"
+    assert fmt.exact(Dimension.TOKENS, 812_345) == "812,345"
+    assert fmt.exact(Dimension.WALL_CLOCK, 9_667_008) == "2:41:07.008"
+
+
+@given(share=some.floats(0, 3), room=some.integers(6, 200))
+def test_a_bar_has_the_same_width_and_all_its_ticks_however_full_it_is(share: float, room: int) -> None:
+    bar = fmt.bar(share, room, (50, 70), Role.TEXT)
+    assert width(bar) == room
+    ticks = sum(plain(bar).count(tick) for tick in "┿┼")
+    assert ticks == len({min(room - 3, mark * (room - 2) // 100) for mark in (50, 70)})
+    assert plain(bar)[0] in "├┝"
+    assert plain(bar)[-1] in "┤┥"
+
+
+def test_the_least_use_is_not_drawn_as_none_and_only_a_full_bar_is_closed() -> None:
+    assert "━" in plain(fmt.bar(0.0001, 40, (50, 70), Role.TEXT))
+    assert "━" not in plain(fmt.bar(0, 40, (50, 70), Role.TEXT))
+    assert plain(fmt.bar(0.999, 40, (50, 70), Role.TEXT))[-1] == "┤"
+    assert plain(fmt.bar(1, 40, (50, 70), Role.TEXT))[-1] == "┥"
+
+
+def test_a_sparkline_never_draws_something_as_nothing() -> None:
+    assert fmt.spark([0, 1, 8]) == "▁▁█"
+    assert fmt.spark([0, 0]) == ""
+    assert len(fmt.spark(range(100), bars=8)) == 8
+
+
+@given(
+    dimension=some.sampled_from(Dimension),
+    limit=some.integers(1, 10**13),
+    over=some.floats(0, 2),
+)
+def test_a_suggested_extension_lets_the_session_go_on(dimension: Dimension, limit: int, over: float) -> None:
+    used = int(limit * over)
+    by = fmt.suggested(dimension, used, limit)
+    assert by > 0
+    assert limit + by > used
+
+
+def test_a_suggested_extension_is_a_round_number() -> None:
+    assert fmt.suggested(Dimension.TOKENS, 2_004_000, 2_000_000) == 500_000
+    assert fmt.suggested(Dimension.COST, 20_400_000, 20_000_000) == 5_000_000
+    assert fmt.suggested(Dimension.WALL_CLOCK, 0, 4 * 3_600_000) == 3_600_000
+    assert fmt.suggested(Dimension.ITERATIONS, 12, 12) == 3

@@ -1,0 +1,465 @@
+"""The panels: what they say of a session, at every width, with colour or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from msgspec.structs import replace
+
+from proctor.journal import events as ev
+from proctor.journal.state import CheckpointState, RequestState, State, TaskState
+from proctor.tui.actions import ACTIONS, BY_VERB, Need, offered
+from proctor.tui.glyphs import CLAIM, STATUS, TASK, ascii_only, status_role
+from proctor.tui.panels import banner, budget, empty, gauges, header, keys, request, strip, tasks
+from proctor.tui.panels.help import pages
+from proctor.tui.spans import Line, Role, plain, width
+from proctor.tui.view import View, holding
+from proctor.words import (
+    CheckpointKind,
+    Dimension,
+    Exhaustion,
+    Level,
+    Light,
+    RequestKind,
+    SessionStatus,
+    Source,
+    TaskStatus,
+    Verdict,
+)
+
+NOW = datetime(2026, 11, 29, 14, 2, 11, tzinfo=UTC)
+ALL_KEYS = {action.verb: action.key for action in ACTIONS}
+
+
+def a_state(**changes: Any) -> State:
+    known = State(
+        seq=9,
+        session="s",
+        status=SessionStatus.RUNNING,
+        why=None,
+        iteration=7,
+        intent=ev.IterationStarted(iteration=7, task=3, key="k", model="claude-sonnet-4-5"),
+        tasks=(
+            TaskState(id=1, task="Parse quoted fields", status=TaskStatus.DONE, verdict=Verdict.PASSED, claim="done"),
+            TaskState(id=2, task="Detect the dialect", status=TaskStatus.DONE, verdict=Verdict.PASSED),
+            TaskState(id=3, task="Stream large files", status=TaskStatus.FAILED, verdict=Verdict.FAILED, claim="done"),
+            TaskState(id=4, task="Column statistics"),
+            TaskState(id=5, task="Command line", status=TaskStatus.REVIEW),
+        ),
+        ceilings=(
+            ev.CeilingFact(dimension=Dimension.TOKENS, limit=2_000_000, action=Exhaustion.PARK),
+            ev.CeilingFact(dimension=Dimension.COST, limit=20_000_000, action=Exhaustion.ESCALATE),
+        ),
+        used={
+            Dimension.TOKENS: ev.Figure(812_345, Source.REPORTED),
+            Dimension.COST: ev.Figure(14_600_000, Source.ESTIMATED),
+            Dimension.WALL_CLOCK: ev.Figure(42 * 60_000),
+        },
+        checkpoints=(
+            kept("c1", CheckpointKind.START),
+            kept("c2", CheckpointKind.TASK, 1),
+            kept("c3", CheckpointKind.TASK, 2),
+        ),
+        good="c3",
+    )
+    return replace(known, **changes)
+
+
+def kept(name: str, kind: CheckpointKind, task: int | None = None) -> CheckpointState:
+    taken = ev.CheckpointTaken(id=name, checkpoint=kind, commit=name, tree=name, task=task, iteration=7)
+    return CheckpointState(id=name, at=NOW, taken=taken, good=name)
+
+
+def a_view(state: State | None = None, **changes: Any) -> View:
+    return View(Path("/work/csv_tool"), NOW, state or a_state(), **{"alive": True, **changes})
+
+
+def text(lines: list[Line]) -> str:
+    return "\n".join(plain(one) for one in lines)
+
+
+# --- header -----------------------------------------------------------------------------------
+
+
+@given(room=some.integers(20, 220), status=some.sampled_from(SessionStatus))
+def test_the_status_word_is_whole_at_the_right_end_at_any_width(room: int, status: SessionStatus) -> None:
+    line = plain(header.header(a_view(a_state(status=status)), room))
+    assert width(((line, Role.TEXT),)) == room
+    assert line.rstrip().endswith(f"{STATUS[status]} {status.upper()}")
+
+
+def test_fields_are_dropped_by_priority_and_never_cut() -> None:
+    shown = {room: plain(header.header(a_view(), room)) for room in (40, 60, 80, 120)}
+    assert "csv_tool" in shown[40]
+    assert "task 3 of 5" in shown[60]
+    assert "42m active" in shown[80]
+    assert "claude-sonnet-4-5" in shown[120]
+    assert "bwrap" in shown[120]
+    assert "…" not in "".join(shown.values())
+
+
+def test_a_weak_sandbox_is_shown_however_narrow_the_screen_is() -> None:
+    for kind, word in (("weak", "weak sandbox"), ("none", "no sandbox")):
+        assert word in plain(header.header(a_view(a_state(sandbox=kind)), 40))
+        assert kind in header.CAUTIONS
+
+
+def test_a_request_that_was_folded_away_is_counted_before_anything_else_is_told() -> None:
+    assert "2 waiting" in plain(header.header(a_view(), 40, hidden_requests=2))
+
+
+def test_colour_is_spent_on_attention_alone() -> None:
+    assert status_role(SessionStatus.RUNNING, None) is Role.TEXT
+    assert status_role(SessionStatus.PAUSED, "operator") is Role.TEXT
+    assert status_role(SessionStatus.PARKED, "operator") is Role.TEXT
+    assert status_role(SessionStatus.ASKING, "request:1") is Role.ATTENTION
+    assert status_role(SessionStatus.PARKED, "budget:cost") is Role.DANGER
+    assert status_role(SessionStatus.PLATEAU, "plateau:no_change") is Role.DANGER
+    assert status_role(SessionStatus.DONE, None) is Role.GOOD
+
+
+def test_every_status_and_task_status_has_a_glyph_of_its_own() -> None:
+    assert len({*STATUS.values()}) == len(SessionStatus)
+    assert len({*TASK.values()}) == len(TaskStatus)
+    assert CLAIM not in (*TASK.values(), *STATUS.values())
+
+
+# --- tasks ------------------------------------------------------------------------------------
+
+
+def test_a_task_shows_its_verdict_and_beside_it_what_was_claimed() -> None:
+    shown = text(tasks.tasks(a_view(), 40))
+    assert "✔ 1 Parse quoted fields" in shown
+    assert "passed" in shown
+    assert f"{CLAIM} claims done, not judged" in shown
+
+
+def test_a_claim_is_set_against_the_verdict_of_the_same_iteration() -> None:
+    last = ev.Judged(iteration=7, task=3, phase="work", verdict=Verdict.FAILED, reason="1 of 9 tests failed")
+    state = a_state()
+    judged = replace(state, tasks=tuple(replace(t, last=last, failures=2) if t.id == 3 else t for t in state.tasks))
+    shown = text(tasks.tasks(a_view(judged), 40))
+    assert "claims done, check: failed" in shown
+    assert "1 of 9 tests failed" in shown
+    assert "failed twice" in shown
+
+
+def test_only_a_moving_worker_makes_its_task_beat() -> None:
+    odd = NOW.replace(second=11)
+    moving = {"worker": {"alive": True}, "now": odd}
+    still = {"worker": {"alive": True, "frozen": True}, "now": odd}
+    state = a_state()
+    assert "▹ 3" in text(tasks.tasks(View(Path("/w"), state=state, alive=True, **moving), 40))
+    assert "▸ 3" in text(tasks.tasks(View(Path("/w"), state=state, alive=True, **still), 40))
+
+
+def test_no_task_yet_says_how_to_begin() -> None:
+    assert "tasks.json" in text(tasks.tasks(a_view(a_state(tasks=())), 40))
+
+
+def test_drift_says_what_is_quiet_and_what_is_not() -> None:
+    assert text(tasks.drift(a_view(), 40)) == "○ plateau  quiet"
+    state = a_state(false_claims=1, tampered=2)
+    suspect = replace(state, plateau=replace(state.plateau, light=Light.SUSPECT, rule="no_change"))
+    shown = text(tasks.drift(a_view(suspect), 40))
+    assert "◐ plateau  suspect" in shown
+    assert "1 false claim" in shown
+    assert "tampered twice" in shown
+
+
+# --- gauges -----------------------------------------------------------------------------------
+
+
+def gauge(dimension: Dimension, used: int, limit: int = 100, level: Level = Level.OK) -> gauges.Gauge:
+    return gauges.Gauge(dimension, used, limit, Source.MEASURED, level)
+
+
+def test_what_is_closest_to_its_ceiling_stands_first() -> None:
+    found = gauges.arrange([gauge(Dimension.TOKENS, 40), gauge(Dimension.COST, 60)], ())
+    assert [g.dimension for g in found] == [Dimension.COST, Dimension.TOKENS]
+
+
+def test_gauges_do_not_dance_over_a_point_but_a_level_passes_at_once() -> None:
+    before = (Dimension.TOKENS, Dimension.COST)
+    near = [gauge(Dimension.TOKENS, 40), gauge(Dimension.COST, 43)]
+    assert [g.dimension for g in gauges.arrange(near, before)] == list(before)
+    level = [gauge(Dimension.TOKENS, 49), gauge(Dimension.COST, 50, level=Level.ALERT)]
+    assert [g.dimension for g in gauges.arrange(level, before)] == [Dimension.COST, Dimension.TOKENS]
+
+
+def test_a_gauge_says_amount_limit_share_level_and_where_the_figure_came_from() -> None:
+    cost = next(g for g in gauges.read(a_view()) if g.dimension is Dimension.COST)
+    shown = plain(gauges.head(cost, 36))
+    for part in ("cost", "$14.60~", "of $20", "73 %", "SOFT"):
+        assert part in shown
+    assert len(shown) == 36
+
+
+def test_unknown_is_never_shown_as_nothing() -> None:
+    nothing = a_state(used={Dimension.COST: ev.Figure(0, Source.UNKNOWN)})
+    some_of_it = a_state(used={Dimension.COST: ev.Figure(3_100_000, Source.UNKNOWN)})
+    for state, amount in ((nothing, "?"), (some_of_it, "≥$3.10?")):
+        cost = next(g for g in gauges.read(a_view(state)) if g.dimension is Dimension.COST)
+        assert amount in plain(gauges.head(cost, 36))
+        assert "$0" not in plain(gauges.head(cost, 36))
+    assert "? %" in text(gauges.folded(gauges.read(a_view(nothing)), 80))
+
+
+def test_columns_do_not_move_when_a_number_gains_a_digit() -> None:
+    shown = [plain(gauges.head(gauge(Dimension.TOKENS, used, 1000), 36)) for used in (1, 99, 100, 999)]
+    assert len({one.index("%") for one in shown}) == 1
+
+
+@pytest.mark.parametrize("rows", range(3, 40))
+def test_the_budget_panel_fits_its_height(rows: int) -> None:
+    view = a_view()
+    assert len(gauges.panel(view, gauges.read(view), 36, rows)) <= rows
+
+
+def test_what_is_exhausted_is_not_said_to_be_exhausted_soon() -> None:
+    live = {"exhaustion": {"cost": 1, "tokens": 3_720}, "burn": {"tokens": 19_000}}
+    full = a_state(used={Dimension.COST: ev.Figure(20_400_000)})
+    shown = text(gauges.panel(a_view(full, gauges=live), gauges.read(a_view(full)), 36, 30))
+    assert "tokens in about 1 h 2 min" in shown
+
+
+def test_live_figures_count_only_when_they_are_ahead() -> None:
+    ahead = a_view(gauges={"figures": {"tokens": {"used": 900_000, "source": "reported"}, "nonsense": 1}})
+    behind = a_view(gauges={"figures": {"tokens": {"used": 1, "source": "reported"}}})
+    assert ahead.figures[Dimension.TOKENS].used == 900_000
+    assert behind.figures[Dimension.TOKENS].used == 812_345
+
+
+def test_the_budget_in_full_has_every_digit_and_drops_whole_columns() -> None:
+    wide, narrow = text(budget.table(a_view(), 120, 0)), text(budget.table(a_view(), 40, 0))
+    for part in ("812,345", "2,000,000", "$14.600000", "estimated", "escalate"):
+        assert part in wide
+    assert "812,345" in narrow
+    assert all(len(row) <= 40 for row in narrow.splitlines())
+
+
+# --- strip, request, banner -------------------------------------------------------------------
+
+
+def test_the_strip_says_what_was_kept_and_where_the_way_back_goes() -> None:
+    shown = plain(strip.strip(a_view(), 120, ALL_KEYS))
+    assert "◆ start ── ◆ 1 ── ◆ 2 ── ◇ now" in shown
+    assert "R back to task 2" in shown
+    assert "undo" not in shown
+
+
+@given(room=some.integers(30, 200), count=some.integers(0, 40))
+def test_the_strip_fits_and_always_ends_at_now(room: int, count: int) -> None:
+    more = tuple(kept(f"c{n + 4}", CheckpointKind.TASK, n) for n in range(count))
+    shown = plain(strip.strip(a_view(a_state(checkpoints=(*a_state().checkpoints, *more))), room, {}))
+    assert len(shown) <= room
+    assert "now" in shown
+
+
+def test_after_a_rollback_the_strip_stands_at_its_target_and_shows_what_is_ahead() -> None:
+    back = ev.RolledBack(safety="c4", target="c2", way="rollback", changed=14)
+    state = a_state()
+    rolled = replace(
+        state,
+        status=SessionStatus.PAUSED,
+        why="operator",
+        checkpoints=(*state.checkpoints, kept("c4", CheckpointKind.SAFETY)),
+        rollbacks=(back,),
+        good="c2",
+    )
+    view = a_view(rolled)
+    shown = plain(strip.strip(view, 120, ALL_KEYS))
+    assert "◆ 1 ── ◇ now ── ◆ 2 ── ◇ c4" in shown
+    assert "u undo" in shown
+    assert "U redo" not in shown
+    said = banner.banner(view)
+    assert said
+    assert said.headline.startswith("Rolled back to task 1")
+    assert "14 files changed" in said.lines[0]
+
+
+def a_request(command: Any, kind: RequestKind = RequestKind.TOOL, **more: Any) -> RequestState:
+    opened = ev.RequestOpened(id=12, request=kind, what="asked", tool="shell", input={"command": command}, **more)
+    return RequestState(id=12, opened=opened, at=NOW)
+
+
+def test_a_request_shows_what_is_decided_on_why_and_the_keys() -> None:
+    docked = request.Docked(a_request("git push origin proctor/7", why="not on the list", task=3))
+    shown = text(request.panel(a_view(), docked, 100, 6, ALL_KEYS))
+    assert "#12 shell  git push origin proctor/7" in shown
+    assert "task 3 · not on the list" in shown
+    assert "a allow once" in shown
+    assert "d deny" in shown
+
+
+def test_a_request_of_many_lines_keeps_them_and_one_that_is_too_long_says_so() -> None:
+    short = text(request.panel(a_view(), request.Docked(a_request("set -e\nrm -rf build")), 80, 6, ALL_KEYS))
+    assert "set -e\n" in short
+    assert "rm -rf build" in short
+    assert "longer" not in short
+    long = text(request.panel(a_view(), request.Docked(a_request("echo ok\n" * 40 + "rm -rf /")), 80, 6, ALL_KEYS))
+    assert "longer than shown: i shows all" in long
+    assert len(long.splitlines()) <= 6
+
+
+def test_characters_that_cannot_be_seen_are_pointed_out() -> None:
+    shown = text(request.panel(a_view(), request.Docked(a_request("echo \u202etxt.exe")), 80, 6, ALL_KEYS))
+    assert "cannot be seen" in shown
+    assert "\u202e" not in shown
+    plainly = text(request.panel(a_view(), request.Docked(a_request("echo ok")), 80, 6, ALL_KEYS))
+    assert "cannot be seen" not in plainly
+
+
+def test_only_what_can_be_edited_without_loss_can_be_changed() -> None:
+    assert request.editable(a_request("git push")) == ("command", "git push")
+    assert request.editable(a_request("a\nb")) is None
+    assert request.editable(a_request(["git", "push"])) is None
+
+
+def test_an_extension_offers_a_sensible_amount() -> None:
+    more = a_request("", RequestKind.EXTENSION, dimension=Dimension.COST)
+    shown = text(request.panel(a_view(), request.Docked(more), 100, 6, ALL_KEYS))
+    assert "a extend by $5.00" in shown
+
+
+SITUATIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "parked at a ceiling": (
+        {"status": SessionStatus.PARKED, "why": "budget:cost", "used": {Dimension.COST: ev.Figure(20_400_000)}},
+        "Parked: cost used up · $20.40 of $20, $0.40 over",
+    ),
+    "extended since": (
+        {
+            "status": SessionStatus.PARKED,
+            "why": "budget:cost",
+            "used": {Dimension.COST: ev.Figure(20_400_000)},
+            "raised": {Dimension.COST: 5_000_000},
+        },
+        "now $20.40 of $25",
+    ),
+    "stopped": ({"status": SessionStatus.STOPPED, "why": "operator"}, "Stopped: by the operator"),
+    "failed": ({"status": SessionStatus.FAILED, "why": "error:sandbox"}, "Failed: the sandbox was refused"),
+    "interrupted": ({"status": SessionStatus.INTERRUPTED, "why": "error:supervisor gone"}, "Interrupted:"),
+    "done": ({"status": SessionStatus.DONE}, "Done"),
+}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_resting_session_says_why_in_words(name: str) -> None:
+    changes, words = SITUATIONS[name]
+    said = banner.banner(a_view(a_state(**changes), alive=False))
+    assert said is not None
+    assert words in said.headline
+
+
+def test_all_well_says_nothing() -> None:
+    assert banner.banner(a_view()) is None
+
+
+def test_a_plateau_names_rule_window_evidence_and_the_keys() -> None:
+    fired = ev.PlateauFired(rule="same_failure", window=3, evidence=("test_rows failed",), response="escalate", task=3)
+    state = a_state(status=SessionStatus.PLATEAU, why="plateau:same_failure")
+    plateau = replace(state.plateau, light=Light.FIRING, rule="same_failure", evidence=fired.evidence, task=3)
+    view = a_view(replace(state, plateau=plateau), fired=fired)
+    said = banner.banner(view)
+    assert said is not None
+    shown = text(banner.panel(said, 100, ALL_KEYS))
+    for part in (
+        "the same failure comes back",
+        "same_failure over 3 iterations",
+        "task 3",
+        "test_rows failed",
+        "p go on",
+    ):
+        assert part in shown
+
+
+@given(room=some.integers(20, 200))
+def test_footer_and_empty_state_fit_any_width(room: int) -> None:
+    assert width(keys.footer(ALL_KEYS, room)) <= room
+    assert all(width(one) <= max(room, 15) for one in empty.empty(View(Path("/w")), room, {}))
+
+
+def test_the_empty_state_teaches_the_one_command_to_begin() -> None:
+    assert "proctor init" in text(empty.empty(View(Path("/w")), 80, {}))
+    with_contract = text(empty.empty(View(Path("/w"), startable=True), 80, {"run": "p"}))
+    assert "proctor run" in with_contract
+    assert "p run it now" in with_contract
+
+
+# --- keys -------------------------------------------------------------------------------------
+
+
+def offered_in(view: View) -> set[str]:
+    return {action.verb for action in ACTIONS if offered(action.verb, holding(view))}
+
+
+def test_only_what_works_here_and_now_is_offered() -> None:
+    running = offered_in(a_view())
+    assert {"pause", "rollback", "checkpoint", "stop", "park", "fresh", "note"} <= running
+    assert not running & {"resume", "undo", "redo", "extend", "run", "approve"}
+    gone = offered_in(a_view(a_state(status=SessionStatus.PARKED, why="budget:cost"), alive=False))
+    assert {"resume", "extend", "rollback", "checkpoint"} <= gone
+    assert not gone & {"pause", "stop", "park", "fresh"}
+    done = offered_in(a_view(a_state(status=SessionStatus.DONE), alive=False))
+    assert not done & {"resume", "note", "extend"}
+    assert offered_in(View(Path("/w"))) == {"help", "palette", "quit"}
+    assert "run" in offered_in(View(Path("/w"), startable=True))
+
+
+def test_no_two_actions_that_can_be_offered_together_share_a_key() -> None:
+    exclusive = [
+        {Need.NO_SESSION, Need.SESSION},
+        {Need.RESUMABLE, Need.MOVING},
+        {Need.LOG_HELD, Need.LOG_FOLLOWING},
+        {Need.NO_SESSION, Need.RESUMABLE},
+        {Need.NO_SESSION, Need.MOVING},
+    ]
+    for one in ACTIONS:
+        for other in ACTIONS:
+            if one.verb < other.verb and one.key == other.key:
+                needs = {*one.needs, *other.needs}
+                assert any(pair <= needs for pair in exclusive), (one.verb, other.verb)
+
+
+def test_space_enter_and_the_multiplexers_keys_are_nobodys() -> None:
+    forbidden = {"space", "enter", *(f"ctrl+{letter}" for letter in "abosz j".replace(" ", ""))}
+    assert not forbidden & {action.key for action in ACTIONS}
+    assert not {BY_VERB[verb].key for verb in ("approve", "deny")} & {"y", "n"}
+
+
+def test_the_help_lists_what_works_now_and_the_command_that_does_the_same() -> None:
+    shown = text(pages({"rollback": "R"}, 120))
+    assert "proctor rollback" in shown
+    assert "proctor pause" not in shown
+
+
+# --- without colour or Unicode ----------------------------------------------------------------
+
+DRAWN: list[Callable[[View], list[Line]]] = [
+    lambda view: [header.header(view, 120)],
+    lambda view: tasks.tasks(view, 60, detail=True),
+    lambda view: tasks.drift(view, 40),
+    lambda view: gauges.panel(view, gauges.read(view), 40, 30),
+    lambda view: [strip.strip(view, 120, ALL_KEYS)],
+    lambda view: pages(ALL_KEYS, 100),
+]
+
+
+@pytest.mark.parametrize("drawn", DRAWN)
+def test_s15_every_glyph_has_an_ascii_stand_in(drawn: Callable[[View], list[Line]]) -> None:
+    for one in drawn(a_view(worker={"alive": True})):
+        shown = plain(ascii_only(one))
+        assert shown.isascii()
+        assert shown.count("?") <= plain(one).count("?") + shown.count("ASKING") + plain(one).count("◐"), shown
+        assert width(ascii_only(one)) == width(one)
+
+
+def test_the_ascii_bar_is_the_one_that_people_know() -> None:
+    cost = gauge(Dimension.COST, 24)
+    assert plain(ascii_only(gauges.ruler(cost, 18, (50, 70)))) == "[###-----|--|----]"

@@ -1,0 +1,126 @@
+"""The screen on a real terminal: it ends when the terminal does, and the session does not."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from proctor.tui.terminal import HUNG_UP, ascii_wanted, title
+from tui.story import Story
+
+SCREEN = """
+import sys
+from pathlib import Path
+from proctor.tui import app
+sys.exit(app.run(Path(sys.argv[1]), offline=lambda verb, args: "", start=lambda: None, diff=lambda: "", theme="dark"))
+"""
+
+
+class Terminal:
+    """A pseudo-terminal with a screen in it."""
+
+    def __init__(self, workspace: Path, *, leader: bool) -> None:
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SCREEN, str(workspace)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=leader,
+            env={**os.environ, "TERM": "xterm-256color"},
+        )
+        os.close(slave)
+        self.seen = b""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        try:
+            while data := os.read(self.master, 65536):
+                self.seen += data
+        except OSError:
+            return
+
+    def until(self, text: bytes) -> None:
+        deadline = time.monotonic() + 30
+        while text not in self.seen:
+            assert time.monotonic() < deadline, self.seen[-2000:]
+            assert self.process.poll() is None, self.seen[-2000:]
+            time.sleep(0.02)
+
+    def type(self, text: bytes) -> None:
+        os.write(self.master, text)
+
+    def close(self) -> None:
+        os.close(self.master)
+
+
+@pytest.mark.parametrize("how", ["signal", "only the terminal goes"])
+def test_s18_when_the_terminal_hangs_up_the_screen_ends_at_once_and_the_session_goes_on(
+    how: str, story: Story, workspace: Path
+) -> None:
+    story.running()
+    terminal = Terminal(workspace, leader=how == "signal")
+    terminal.until(b"RUNNING")
+    if how == "signal":
+        terminal.process.send_signal(signal.SIGHUP)
+    else:
+        terminal.close()
+    assert terminal.process.wait(timeout=5) == HUNG_UP
+    assert story.state.status == "running"
+    assert story.answer_orders() == []
+
+
+def test_leaving_says_where_the_session_stands_and_gives_the_title_back(story: Story, workspace: Path) -> None:
+    story.running()
+    terminal = Terminal(workspace, leader=True)
+    terminal.until(b"RUNNING")
+    terminal.type(b"q")
+    assert terminal.process.wait(timeout=10) == 0
+    terminal._reader.join(5)
+    said = terminal.seen.decode()
+    assert title("running · csv_tool · proctor") in said
+    assert "\x1b[23;2t" in said
+    assert "csv_tool: running · 2 of 5 tasks verified" in said
+    assert "`proctor attach` comes back" in said
+
+
+def test_an_ended_session_gives_its_exit_code_and_the_same_word(workspace: Path) -> None:
+    story = Story(workspace).parked()
+    terminal = Terminal(workspace, leader=True)
+    terminal.until(b"PARKED")
+    terminal.type(b"q")
+    assert terminal.process.wait(timeout=10) == 3
+    terminal._reader.join(5)
+    assert "csv_tool: parked: " in terminal.seen.decode()
+    story.close()
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [
+        ({}, False),
+        ({"LANG": "C.UTF-8"}, False),
+        ({"LANG": "en_US.utf8"}, False),
+        ({"LANG": "en_US.ISO-8859-1"}, True),
+        ({"LANG": "C.UTF-8", "LC_ALL": "C"}, True),
+        ({"LANG": "C.UTF-8", "PROCTOR_ASCII": "1"}, True),
+        ({"LC_ALL": "C", "PROCTOR_ASCII": "0"}, False),
+    ],
+)
+def test_ascii_is_used_where_asked_or_where_the_locale_names_another_encoding(
+    environment: dict[str, str], wanted: bool
+) -> None:
+    assert ascii_wanted(environment) is wanted
