@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
-from proctor.sandbox import host, kill, limits, listener
+from proctor.sandbox import guard, host, kill, limits, listener
 from proctor.sandbox.mounts import Mounts
 from proctor.sandbox.policy import GATEWAY_PORT, Policy, settled
 from proctor.sandbox.refusals import explain
@@ -73,7 +73,6 @@ class Bubblewrap(Backend):
     name: str = "bwrap"
 
     def selftest(self, policy: Policy) -> None:
-        kill.end_orphans()
         with tempfile.TemporaryFile() as said:
             try:
                 with self._start(["/bin/sh", "-c", ":"], policy, (DEVNULL, DEVNULL, said.fileno())) as running:
@@ -95,6 +94,7 @@ class Bubblewrap(Backend):
 
     def _start(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int]) -> Running:
         policy = settled(policy)
+        guard.stand()
         mounts = Mounts(policy)
         try:
             words = os.memfd_create("arguments")

@@ -46,7 +46,7 @@ SHARED = frozenset(map(Path, ("/var/lib", "/usr", "/usr/local", "/opt")))
 OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(proctor.__file__).parent)
 """The interpreter in use and this program: no worker may write them, wherever they lie."""
 
-KERNEL_FILES = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "fs", "scsi", "acpi", "mtrr"))
+KERNEL_FILES = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "fs", "scsi", "acpi", "mtrr", "pressure"))
 """Below a fresh /proc these would stay writable for the host's root; irq and bus are bwrap's own care."""
 
 

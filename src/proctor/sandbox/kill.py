@@ -173,10 +173,9 @@ def tag() -> str:
 
 
 def end_orphans() -> int:
-    """Ends sandboxes whose supervisor was killed in the few milliseconds of starting them.
+    """Ends every sandbox whose supervisor is gone, and returns how many processes that took.
 
-    Later than that they die with it. Such a sandbox is held before its command and has run nothing; only a
-    process that still is bubblewrap itself carries the tag.
+    Only a process that still is bubblewrap itself carries the tag; with its init a sandbox ends whole.
     """
     count = 0
     for pid in pids():
