@@ -92,8 +92,12 @@ class Workspace:
             return {}
 
     def rows(self, *kinds: str) -> list[Row]:
-        with Client(self.path) as client:
-            return list(client.rows(kinds=kinds))
+        """The journal's rows of these kinds; none before there is a journal."""
+        try:
+            with Client(self.path) as client:
+                return list(client.rows(kinds=kinds))
+        except NoJournal:
+            return []
 
     def events(self, *kinds: str) -> list[Event]:
         return [row.event for row in self.rows(*kinds)]

@@ -6,12 +6,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 
 from harness import PROCTOR, Workspace, wait_until
-
 from proctor.journal import events as ev
+from proctor.supervisor.client import Client
 from proctor.words import CheckpointKind, RequestOutcome, SessionStatus, TaskStatus, Verdict
 
 Make = Callable[..., Workspace]
@@ -56,7 +57,10 @@ def test_the_workspace_tells_what_happened(sample: Make) -> None:
     closed = [e for e in workspace.events("request_closed") if isinstance(e, ev.RequestClosed)]
     assert [e.by for e in closed] == ["flag --yes"]
     checked = subprocess.run(
-        ["python3", "-m", "unittest", "discover", "-t", ".", "-s", "tests"], cwd=workspace.path, capture_output=True
+        [sys.executable, "-m", "unittest", "discover", "-t", ".", "-s", "tests"],
+        cwd=workspace.path,
+        capture_output=True,
+        check=False,
     )
     assert checked.returncode == 0
     status = workspace.status()
@@ -185,8 +189,6 @@ def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
     workspace.start("--yes")
     pid = wait_until(workspace.supervisor, "a supervisor")
     os.kill(pid, signal.SIGSTOP)
-    from proctor.supervisor.client import Client
-
     with Client(workspace.path) as client:
         order = client.order("stop")
     os.kill(pid, signal.SIGKILL)

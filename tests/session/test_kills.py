@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from harness import Workspace, wait_until
 
+from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import Dimension, SessionStatus, Step
 

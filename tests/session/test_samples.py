@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import Workspace, wait_until
 
+from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import Dimension, Level, SessionStatus, Source, TaskStatus
 
@@ -43,8 +44,7 @@ def test_plateau_fires_within_its_window_and_exits_with_4(sample: Make) -> None:
 def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sample: Make) -> None:
     workspace = sample("plateau")
     workspace.start()
-    wait_until(lambda: len(workspace.rows("settled")) >= 2, "two iterations") if workspace.state() else None
-    wait_until(lambda: workspace.state() and len(workspace.rows("settled")) >= 2, "two iterations")
+    wait_until(lambda: len(workspace.rows("settled")) >= 2, "two iterations")
     pid = workspace.supervisor()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -132,7 +132,7 @@ def test_restless_stands_still_while_a_request_waits(sample: Make) -> None:
     assert state is not None
     assert workspace.proctor("approve", "--id", str(state.open_requests[0].id)).returncode == 0
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
-    assert workspace.processes() == []
+    wait_until(lambda: not workspace.processes(), "nothing alive", 20)
 
 
 def state_letter(pid: int) -> str:
@@ -150,8 +150,6 @@ def test_two_processes_answer_one_request_and_one_of_them_wins(sample: Make) -> 
     workspace = sample("restless")
     workspace.start()
     state = wait_until(lambda: (s := workspace.state()) and s.open_requests and s, "a request")
-    import subprocess
-
     number = str(state.open_requests[0].id)
     commands = [
         [sys.executable, "-m", "proctor", verb, str(workspace.path), "--id", number] for verb in ("approve", "deny")
@@ -162,6 +160,6 @@ def test_two_processes_answer_one_request_and_one_of_them_wins(sample: Make) -> 
     outputs = [one.communicate(timeout=60) for one in both]
     codes = sorted(one.returncode for one in both)
     assert codes == [0, 1], outputs
-    assert len([e for e in workspace.events("request_closed")]) == 1
+    assert len(workspace.events("request_closed")) == 1
     lost = next(err for (_, err), one in zip(outputs, both, strict=True) if one.returncode == 1)
     assert "already" in lost
