@@ -6,13 +6,20 @@ import argparse
 import dataclasses
 import json
 import sys
+from pathlib import Path
+from statistics import median
 
+from proctor.approvals.rules import Rules
 from proctor.contract import lint, schema, starter
 from proctor.contract.load import load
+from proctor.contract.model import Contract
+from proctor.journal.events import IterationEnded, Judged
+from proctor.journal.store import NoJournal
+from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.startup import preflight
 from proctor.text import safe_line
-from proctor.words import ExitCode
+from proctor.words import ExitCode, Phase, Verdict
 
 
 def init(given: argparse.Namespace) -> int:
@@ -30,13 +37,31 @@ def init(given: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
+def facts(workspace: Path, contract: Contract) -> lint.Facts:
+    """What the session so far says about the checks, and which outward acts nobody is asked about."""
+    rules = Rules(contract.approvals.allow, contract.approvals.ask, contract.approvals.deny)
+    try:
+        with Client(workspace) as client:
+            events = [row.event for row in client.rows(kinds=("judged", "iteration_ended"))]
+    except NoJournal:
+        events = []
+    judged = [e for e in events if isinstance(e, Judged) and e.phase is Phase.WORK]
+    act = [e.active_ms / 1000 for e in events if isinstance(e, IterationEnded)]
+    return lint.Facts(
+        check_seconds=median(e.seconds for e in judged) if judged else None,
+        act_seconds=median(act) if act else None,
+        unstable=sum(e.verdict is Verdict.UNSTABLE for e in judged),
+        ungated=rules.ungated(),
+    )
+
+
 def check(given: argparse.Namespace) -> int:
     """Say in plain words what was agreed; exit 2 while one of the four questions is unanswered."""
     if given.schema:
         print(json.dumps(schema.schema(), indent=2))
         return ExitCode.DONE
     contract = load(given.dir)
-    said = lint.explain(contract, given.dir)
+    said = lint.explain(contract, given.dir, facts(given.dir, contract))
     if given.json:
         print(json.dumps(dataclasses.asdict(said), indent=2, default=str))
         return ExitCode.USAGE if said.unanswered else ExitCode.DONE

@@ -33,6 +33,7 @@ def demo(given: argparse.Namespace) -> int:
     allow_weak(workspace)
     sys.stdout.flush()
     given.dir = workspace
+    given.headless = run.is_headless(given)
     with operator(workspace, given.headless):
         return run.run(given)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,17 +62,39 @@ def flags(given: argparse.Namespace) -> list[str]:
 
 def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> int:
     """Check, start the supervisor, then follow it: with a screen, or line by line."""
-    seen = start_supervisor(workspace, arguments)
-    headless = given.headless or not (sys.stdin.isatty() and sys.stdout.isatty())
-    if not headless:
+    try:
+        wait = parse_duration(given.wait) / 1000 if given.wait else None
+    except ValueError as error:
+        raise UsageError(f"--wait: {error}") from None
+    started = start_supervisor(workspace, arguments)
+    if not is_headless(given):
         return screen(workspace, given)
-    wait = parse_duration(given.wait) / 1000 if given.wait else None
     with Client(workspace) as client:
-        return follow_to_end(client, seen, given.json, wait)
+        return follow_to_end(client, started, given.json, wait)
 
 
-def start_supervisor(workspace: Path, arguments: list[str]) -> int:
-    """Start a detached supervisor; the last journal row before it. Raises what stands in its way, in one line."""
+def is_headless(given: argparse.Namespace) -> bool:
+    """Whether there is no screen: it was asked for, or there is no terminal."""
+    return bool(given.headless) or not (sys.stdin.isatty() and sys.stdout.isatty())
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A supervisor that this process started: the last journal row before it, its process, its log."""
+
+    before: int
+    process: subprocess.Popen[bytes]
+    log: Path
+    size: int
+
+    def failure(self) -> Failed | None:
+        """Why it ended without a last row, if it did."""
+        code = self.process.poll()
+        return None if code is None else Failed(_last_words(self.log, self.size), code)
+
+
+def start_supervisor(workspace: Path, arguments: list[str]) -> Started:
+    """Start a detached supervisor. Raises what stands in its way, in one line."""
     from proctor.supervisor.startup import preflight, state_dir
 
     contract = preflight(workspace)
@@ -88,15 +112,15 @@ def start_supervisor(workspace: Path, arguments: list[str]) -> int:
     sessions.remember(workspace)
     log = folder / "supervisor.log"
     size = log.stat().st_size if log.exists() else 0
-    child = process.start_detached(workspace, arguments, log)
+    started = Started(before, process.start_detached(workspace, arguments, log), log, size)
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        if _took_over(workspace, child.pid, before):
-            return before
-        if child.poll() is not None:
-            raise Failed(_last_words(log, size), child.returncode)
+        if _took_over(workspace, started.process.pid, before):
+            return started
+        if failure := started.failure():
+            raise failure
         time.sleep(0.02)
-    raise UsageError(f"{workspace}: the supervisor (pid {child.pid}) does not start; see {log}")
+    raise UsageError(f"{workspace}: the supervisor (pid {started.process.pid}) does not start; see {log}")
 
 
 class Failed(ProctorError):
@@ -124,18 +148,18 @@ def _took_over(workspace: Path, pid: int, before: int) -> bool:
     return state.seq > before and state.supervisor is not None and state.supervisor.pid == pid
 
 
-def follow_to_end(client: Client, after: int, as_json: bool, wait: float | None) -> int:
+def follow_to_end(client: Client, started: Started, as_json: bool, wait: float | None) -> int:
     """Print events until the session ends or needs a person; the exit code. Ctrl-C stops the session."""
     try:
-        return _follow(client, after, as_json, wait)
+        return _follow(client, started, started.before, as_json=as_json, wait=wait)
     except KeyboardInterrupt:
         if client.alive():
             client.order("stop")
-            return _follow(client, client.state().seq, as_json, wait)
+            return _follow(client, started, client.state().seq, as_json=as_json, wait=wait)
         return ExitCode.OPERATOR
 
 
-def _follow(client: Client, after: int, as_json: bool, wait: float | None) -> int:
+def _follow(client: Client, started: Started, after: int, *, as_json: bool, wait: float | None) -> int:
     seen = -1
     while True:
         version = client.version()
@@ -153,6 +177,8 @@ def _follow(client: Client, after: int, as_json: bool, wait: float | None) -> in
             return code
         if not client.alive() and client.version() == seen:
             print("proctor: the supervisor is gone; `proctor run` goes on from here", file=sys.stderr)
+            if failure := started.failure():
+                raise failure
             return ExitCode.FAULT
         time.sleep(POLL)
 

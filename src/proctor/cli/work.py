@@ -35,4 +35,4 @@ def sandbox(given: argparse.Namespace) -> int:
     contract = load(given.dir)
     if not given.command:
         raise UsageError("sandbox: no command; write it after `--`")
-    return passthrough(given.command, policies.base(given.dir, contract), kind=contract.sandbox.kind)
+    return passthrough(given.command, policies.base(given.dir, contract), contract.sandbox.kind)

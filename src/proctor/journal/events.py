@@ -123,6 +123,13 @@ class StatusChanged(Event, frozen=True, tag="status_changed"):
     why: str | None = None
 
 
+class OracleFrozen(Event, frozen=True, tag="oracle_frozen"):
+    """What the checks rest on, from here on; `rev` names its content, `files` counts it."""
+
+    rev: str
+    files: int = 0
+
+
 class TasksLoaded(Event, frozen=True, tag="tasks_loaded"):
     """The task list as read; statuses of known tasks stay what the journal says."""
 
@@ -427,6 +434,7 @@ AnyEvent = (
     | SupervisorEnded
     | ContractLoaded
     | StatusChanged
+    | OracleFrozen
     | TasksLoaded
     | Reserved
     | Settled

@@ -112,6 +112,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     worker: str = ""
     contract: str = ""
     plan: str = ""
+    oracle: str = ""
     alert: int = 50
     soft: int = 70
     iteration: int = 0
@@ -240,6 +241,13 @@ def _contract_loaded(_: State, __: ev.Row, e: ev.ContractLoaded) -> Changes:
 @_on(ev.StatusChanged)
 def _status_changed(_: State, row: ev.Row, e: ev.StatusChanged) -> Changes:
     return {"status": e.status, "why": e.why, "since": row.at}
+
+
+@_on(ev.OracleFrozen)
+def _oracle_frozen(state: State, _: ev.Row, e: ev.OracleFrozen) -> Changes:
+    # Checks that rest on something else have not been seen to fail.
+    tasks = tuple(t if t.status is TaskStatus.DONE else replace(t, baseline=None) for t in state.tasks)
+    return {"oracle": e.rev, "tasks": tasks}
 
 
 @_on(ev.TasksLoaded)
@@ -450,4 +458,3 @@ def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
 @_on(ev.Noted)
 def _noted(state: State, _: ev.Row, e: ev.Noted) -> Changes:
     return {"notes": (*state.notes, e.text)}
-

@@ -76,6 +76,7 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     s, desk = await startup.open_session(workspace, lock, contract, options)
     beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
     looping = asyncio.create_task(loop.run(s, desk))
+    trouble = ""
     try:
         done, _ = await asyncio.wait({*beside, looping}, return_when=asyncio.FIRST_COMPLETED)
         if looping not in done:
@@ -86,11 +87,11 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     except Fenced:
         raise
     except Unrecoverable as error:
-        s.log("supervisor", str(error))
-        ending = Ending(SessionStatus.FAILED, f"error:{error.word}")
+        print(f"proctor: {error}", file=sys.stderr)
+        ending, trouble = Ending(SessionStatus.FAILED, f"error:{error.word}"), str(error)
     except Exception as error:
         traceback.print_exc()
-        s.log("supervisor", f"a fault of proctor: {type(error).__name__}: {error}; see supervisor.log")
+        trouble = f"a fault of proctor: {type(error).__name__}: {error}; see supervisor.log"
         ending = Ending(SessionStatus.FAILED, FAULT)
     finally:
         for task in beside:
@@ -98,11 +99,13 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
         await asyncio.wait(beside)
         s.backend.kill_all()
         s.executor.shutdown()
-    return await end(s, desk, ending)
+    return await end(s, desk, ending, trouble)
 
 
-async def end(s: Session, desk: Desk, ending: Ending) -> int:
+async def end(s: Session, desk: Desk, ending: Ending, trouble: str) -> int:
     """The last rows: the log's entry, the status, one notice, the exit code."""
+    if trouble:
+        s.log("supervisor", trouble)
     s.work(False)
     desk.withdraw("the session has ended")
     s.spend(force=True)

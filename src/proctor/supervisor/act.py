@@ -18,7 +18,7 @@ from proctor.supervisor.desk import Desk
 from proctor.supervisor.session import Running, Session
 from proctor.words import IterationEnd
 from proctor.worker.base import Ask, Claim, Note, Tool, Usage, WorkerEvent
-from proctor.worker.command import Command, Worker, start
+from proctor.worker.command import Command, start
 
 LINGER = 60.0
 """Seconds of silence after a claim before a worker that does not exit is ended; it counts as completed."""

@@ -101,6 +101,8 @@ async def open_session(
     else:
         report.read_tasks(session)
     session.frozen = await asyncio.to_thread(_oracle, session)
+    if session.frozen.rev != session.state.oracle:
+        session.append(ev.OracleFrozen(rev=session.frozen.rev, files=len(session.frozen.items)))
     if not session.state.checkpoints:
         await timeline.checkpoint(CheckpointKind.START)
     desk = Desk(session, Rules(contract.approvals.allow, contract.approvals.ask, contract.approvals.deny))
@@ -165,11 +167,24 @@ def _rates(contract: Contract) -> dict[str, Rates]:
 
 
 def _oracle(s: Session) -> Frozen:
-    """The frozen set: recorded before the first iteration, reloaded ever after."""
+    """The frozen set in force: what stands in the protected paths, which only the operator can have changed since.
+
+    Files that a runner would pick up and that no path protects may be a worker's: where they differ from what was
+    frozen before the work, the earlier set stays in force.
+    """
     folder = s.state_dir / "oracle"
-    frozen = load_frozen(folder) if s.state.iteration else None
-    if frozen is not None:
-        return frozen
+    earlier = load_frozen(folder, s.state.oracle) if s.state.oracle else None
+    if earlier is not None and (s.state.intent is not None or s.backend.name != "bwrap"):
+        return earlier
     checks = [check.run for task in s.state.tasks for check in task.checks]
     checks += [check.run for check in s.terms.final_checks()]
-    return freeze(s.workspace, folder, s.terms.contract.state.protect, checks, s.store.list_ignored())
+    frozen = freeze(s.workspace, folder, s.terms.contract.state.protect, checks, s.store.list_ignored())
+    if earlier is None or (frozen.rev != earlier.rev and _unprotected(frozen) == _unprotected(earlier)):
+        return frozen
+    return earlier
+
+
+def _unprotected(frozen: Frozen) -> tuple[object, ...]:
+    """The part of a frozen set that a worker could have written."""
+    items = tuple(item for item in frozen.items if not frozen.protects(item.path))
+    return items, frozen.modules, frozen.borrowed
