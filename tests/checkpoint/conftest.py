@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from checkpoint.photo import write
 
+from checkpoint.photo import write
 from proctor.checkpoint.repository import Store
 
 

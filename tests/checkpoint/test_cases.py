@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from checkpoint.photo import git, photograph, times, write
 
+from checkpoint.photo import git, photograph, times, write
 from proctor.checkpoint.repository import Store
 
 Step = Callable[[Path], None]

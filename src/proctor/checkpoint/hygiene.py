@@ -33,6 +33,7 @@ _CONFIG = {
     "core.attributesFile": "/dev/null",
     "core.logAllRefUpdates": "false",
     "core.bigFileThreshold": "16m",
+    "core.compression": "1",
     "core.fsync": "loose-object,pack,pack-metadata,reference",
     "core.fsyncMethod": "fsync",
     "commit.gpgSign": "false",
@@ -51,7 +52,7 @@ def git_program() -> str:
     return os.path.realpath(found)
 
 
-def environment(gitdir: Path, work: Path, index: Path) -> dict[str, str]:
+def environment(gitdir: Path, work: Path) -> dict[str, str]:
     """The whole environment of a command on a store: of the parent's, nothing but PATH and TMPDIR.
 
     An explicit GIT_DIR also keeps git from looking for repositories, and from caring who owns them.
@@ -66,7 +67,7 @@ def environment(gitdir: Path, work: Path, index: Path) -> dict[str, str]:
         "GIT_OBJECT_DIRECTORY": str(gitdir / "objects"),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
         "GIT_WORK_TREE": str(work),
-        "GIT_INDEX_FILE": str(index),
+        "GIT_INDEX_FILE": str(gitdir / "index"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -80,6 +81,13 @@ def environment(gitdir: Path, work: Path, index: Path) -> dict[str, str]:
         "HOME": str(gitdir),
         "LC_ALL": "C",
     }
+
+
+def forget_parent() -> None:
+    """Drop the `GIT_*` of the parent from this process. GitPython hands them on and obeys some itself; nothing of
+    proctor wants them."""
+    for name in [name for name in os.environ if name.startswith("GIT_") and not name.startswith("GIT_PYTHON_")]:
+        del os.environ[name]
 
 
 @functools.cache

@@ -36,14 +36,16 @@ class Ignores:
         self._read_tracked(gitdir)
 
     def matching(self, paths: Iterable[bytes]) -> set[bytes]:
-        """Those of the paths that rules leave out. None of them, should git not be able to say."""
-        asked = joined(b"./" + path for path in paths)
+        """Those of the paths that rules leave out. A path of which git cannot say it, it does not leave out."""
+        asked = list(paths)
         if not asked:
             return set()
+        told = joined(b"./" + path for path in asked)
         try:
-            said = self._git.run("check-ignore", "-z", "--stdin", "--no-index", input=asked, ok=(0, 1))
-        except GitFailed:
-            return set()
+            said = self._git.run("check-ignore", "-z", "--stdin", "--no-index", input=told, ok=(0, 1))
+        except GitFailed:  # a path that a link leads to meanwhile
+            middle = len(asked) // 2
+            return self.matching(asked[:middle]) | self.matching(asked[middle:]) if middle else set()
         return {path.removeprefix(b"./") for path in split(said)}
 
     def is_tracked(self, path: bytes) -> bool:
@@ -65,7 +67,7 @@ class Ignores:
         self._tracked, self._tracked_as = [], seen
         if state:
             try:
-                self._tracked = sorted(split(self._git.run("ls-files", "-z", index=index)))
+                self._tracked = sorted(split(self._git.run("ls-files", "-z", env={"GIT_INDEX_FILE": str(index)})))
             except GitFailed:
                 return
 

@@ -50,7 +50,7 @@ class Known:
             return None
 
     def save(self, place: Path) -> None:
-        """Write it down, if it differs from what is there. On disk when this returns."""
+        """Write it down, if it differs from what is there."""
         body = json.dumps(
             {
                 "odd": sorted(map(text, self.odd)),
@@ -60,7 +60,7 @@ class Known:
             }
         ).encode()
         if not place.exists() or place.read_bytes() != body:
-            write_file(place, body)
+            write_file(place, body, durable=False)
 
 
 def signature_of(found: os.stat_result) -> Signature:

@@ -14,12 +14,12 @@ import functools
 import os
 import re
 import select
-import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 from proctor.checkpoint.hygiene import environment, git_program
@@ -29,11 +29,13 @@ from proctor.text import safe_line
 LOCK_PATIENCE = 120.0
 """Seconds to wait for another process that is using the store."""
 
+NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
+
 _ATTRIBUTES = b"* -text !eol -ident !filter !working-tree-encoding !diff !merge\n"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 _FULL_WORDS = re.compile(
     rb"No space left on device|Disk quota exceeded|Read-only file system|Input/output error|File too large"
-    rb"|insufficient permission|unable to create temporary file|unable to write (loose|new|sha1|object|file)"
+    rb"|insufficient permission|[Uu]nable to create temporary file|unable to write (loose|new|sha1|object|file)"
     rb"|Unable to create '[^']*\.lock'"
 )
 _TRAP_CHECK = 5.0
@@ -127,23 +129,23 @@ class Git:
         *args: str,
         input: bytes = b"",
         ok: Sequence[int] = (0,),
-        index: Path | None = None,
+        env: Mapping[str, str] = NOTHING_MORE,
         work: Path | None = None,
         config: Sequence[str] = (),
     ) -> bytes:
         """Run one command and return what it printed.
 
-        `index` and `work` stand in for the private index and the workspace. Raises `GitFailed` with git's own
+        `env` is laid over the environment, `work` stands in for the workspace. Raises `GitFailed` with git's own
         words, `Unrecoverable` for a full disk or a workspace that is gone, `Trapped` for rules that are no files.
         """
-        with self.start(*args, input=input, index=index, work=work, config=config) as command:
+        with self.start(*args, input=input, env=env, work=work, config=config) as command:
             return command.output(ok)
 
     def start(
         self,
         *args: str,
         input: bytes = b"",
-        index: Path | None = None,
+        env: Mapping[str, str] = NOTHING_MORE,
         work: Path | None = None,
         config: Sequence[str] = (),
     ) -> Command:
@@ -156,7 +158,7 @@ class Git:
             process = subprocess.Popen(
                 argv,
                 cwd=where,
-                env=self.environment(index, where),
+                env={**environment(self.gitdir, where), **env},
                 stdin=fed,
                 stdout=out,
                 stderr=err,
@@ -170,10 +172,6 @@ class Git:
         verb = next(word for word in args if not word.startswith("-"))
         return Command(self, verb, process, out, err)
 
-    def environment(self, index: Path | None = None, work: Path | None = None) -> dict[str, str]:
-        """The whole environment of a command."""
-        return environment(self.gitdir, work or self.workspace, index or self.gitdir / "index")
-
     @functools.cached_property
     def umask(self) -> int:
         """What files and folders are made with, fixed when the store was made: only other modes need a note."""
@@ -185,7 +183,7 @@ class Git:
     # --- the repository itself ----------------------------------------------------------------
 
     def exists(self) -> bool:
-        return self.gitdir.exists()
+        return (self.gitdir / "HEAD").exists()
 
     def require(self) -> None:
         """One clear error unless there is a store with objects in it."""
@@ -197,22 +195,17 @@ class Git:
             )
 
     def create(self) -> None:
-        """Make the store if there is none, whole or not at all, and put its fixed files right."""
+        """Make the store if there is none, and put its fixed files right. HEAD is the last of them to be made."""
         with disk_faults(self.gitdir):
             if not self.exists():
-                made = self.gitdir.with_name(f".{self.gitdir.name}.{os.getpid()}")
-                made.parent.mkdir(parents=True, exist_ok=True)
-                shutil.rmtree(made, ignore_errors=True)
+                self.gitdir.mkdir(mode=0o700, parents=True, exist_ok=True)
                 for folder in ("objects/pack", "objects/info", "refs/proctor", "info"):
-                    (made / folder).mkdir(parents=True)
-                made.chmod(0o700)
-                (made / "umask").write_text(f"{_process_umask():03o}\n")
-                with contextlib.suppress(FileExistsError):
-                    os.rename(made, self.gitdir)
+                    (self.gitdir / folder).mkdir(parents=True, exist_ok=True)
+                self._fixed("umask", f"{self.umask:03o}\n".encode())
             self.require()
-            self._fixed("HEAD", b"ref: refs/proctor/none\n")
-            self._fixed("config", b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
             self._fixed("info/attributes", _ATTRIBUTES)
+            self._fixed("config", b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+            self._fixed("HEAD", b"ref: refs/proctor/none\n")
 
     def _fixed(self, name: str, content: bytes) -> None:
         path = self.gitdir / name
@@ -258,14 +251,15 @@ class Git:
         return found
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Replace a file: old or new, never half, and on disk before the return."""
+def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Replace a file: old or new, never half, and on disk before the return if it is to be durable."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
         with open(draft, "xb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(draft, path)
     except OSError:
         draft.unlink(missing_ok=True)

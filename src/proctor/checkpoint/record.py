@@ -6,11 +6,15 @@ of `files` and `manifest` alone is the identity of a working tree: equal ids, eq
 
 from __future__ import annotations
 
+import hashlib
 import json
 import stat
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+FILES, MANIFEST, NOTES, META = b"files", b"manifest", b"notes", b"meta"
+FOLDER, FILE = b"40000", b"100644"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +120,29 @@ class Manifest:
 class Notes:
     """What is worth knowing about a snapshot and is no part of the tree's identity.
 
-    `ignored`: kept although ignore rules leave them out. `left`: ignored folders and files that are not kept.
+    `ignored`: kept although ignore rules leave them out. `closed` and `left`: ignored folders and files that are not.
     `skipped`: other paths that are not kept, with the reason. `repositories`: folders with a `.git` of their own.
     """
 
     parent: str = ""
     ignored: frozenset[bytes] = frozenset()
+    closed: frozenset[bytes] = frozenset()
     left: frozenset[bytes] = frozenset()
     skipped: dict[bytes, str] = field(default_factory=dict)
     unstable: frozenset[bytes] = frozenset()
     repositories: frozenset[bytes] = frozenset()
+
+    @property
+    def not_kept(self) -> frozenset[bytes]:
+        """Folders and files that are in the tree and in no checkpoint."""
+        return self.closed | self.left | self.skipped.keys()
 
     def encode(self) -> bytes:
         return _json(
             {
                 "parent": self.parent,
                 "ignored": _texts(self.ignored),
+                "closed": _texts(self.closed),
                 "left": _texts(self.left),
                 "skipped": _named(self.skipped),
                 "unstable": _texts(self.unstable),
@@ -145,6 +156,7 @@ class Notes:
         return cls(
             data["parent"],
             frozenset(map(raw, data["ignored"])),
+            frozenset(map(raw, data["closed"])),
             frozenset(map(raw, data["left"])),
             {raw(path): why for path, why in data["skipped"].items()},
             frozenset(map(raw, data["unstable"])),
@@ -162,6 +174,33 @@ class Held:
     notes: Notes
 
 
+def identity(files: str, manifest: Manifest) -> tuple[str, bytes]:
+    """The id of the tree of files and manifest, and the tree itself."""
+    body = tree_body({FILES: (FOLDER, files), MANIFEST: (FILE, id_of("blob", manifest.encode()))})
+    return id_of("tree", body), body
+
+
+def id_of(kind: str, body: bytes) -> str:
+    """The id that git gives an object."""
+    return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(body)) + body, usedforsecurity=False).hexdigest()
+
+
+def tree_body(entries: dict[bytes, tuple[bytes, str]]) -> bytes:
+    """A git tree of named modes and ids."""
+    return b"".join(b"%s %s\0%s" % (mode, name, bytes.fromhex(oid)) for name, (mode, oid) in sorted(entries.items()))
+
+
+def tree_entries(body: bytes) -> dict[bytes, tuple[bytes, str]]:
+    """What a git tree holds."""
+    found = {}
+    while body:
+        head, _, rest = body.partition(b"\0")
+        mode, _, name = head.partition(b" ")
+        found[name] = (mode, rest[:20].hex())
+        body = rest[20:]
+    return found
+
+
 def text(path: bytes) -> str:
     """A path as callers see it: `os.fsdecode` in a UTF-8 locale, whatever the locale is."""
     return path.decode("utf-8", "surrogateescape")
@@ -173,7 +212,12 @@ def raw(path: str) -> bytes:
 
 def is_below(path: bytes, tops: Container[bytes]) -> bool:
     """Whether a path is one of `tops` or lies in one."""
-    return path in tops or any(parent in tops for parent in parents(path))
+    return path in tops or is_inside(path, tops)
+
+
+def is_inside(path: bytes, tops: Container[bytes]) -> bool:
+    """Whether a path lies in one of `tops`."""
+    return any(parent in tops for parent in parents(path))
 
 
 def parents(path: bytes) -> Iterable[bytes]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from proctor.checkpoint import view
+from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.objects import REFS, Objects
 from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
@@ -35,22 +36,27 @@ class Store:
         if not state.startswith(".."):
             mine.add(raw(state))
         self._objects = Objects(self._git)
-        self._tree = WorkingTree(self._git, self._objects, mine, max_file)
+        self._tree = WorkingTree(self._git, mine, max_file)
         self._restorer = Restorer(self._git, self._objects, self._tree, mine, self._git.gitdir.parent / "parked")
 
     def snapshot(self, name: str, parent: str | None = None, meta: bytes = b"") -> Snapshot:
         """Store everything present under the ref `name` (such as `c7`), replacing what it named. `parent` is noted,
         `meta` kept with it. Durable when this returns; nothing is named when it fails. Makes the store if need be."""
         with self._git.locked(make=True):
-            held = self._tree.record(parent or "")
-            commit = self._objects.put_commit(name, held, meta)
+            with Draft(self._git) as draft:
+                held = self._tree.record(draft, parent or "")
+                commit = draft.put_commit(name, held, meta)
+                draft.admit()
             self._objects.point(name, commit)
             return _snapshot(commit, held, self._tree.files())
 
     def tree_of_working_tree(self) -> Snapshot:
         """The same without a name: good for comparing until the next `gc`."""
         with self._git.locked(make=True):
-            held = self._tree.record()
+            with Draft(self._git) as draft:
+                held = self._tree.record(draft)
+                draft.put_tree(held)
+                draft.admit()
             return _snapshot(held.tree, held, self._tree.files())
 
     def restore(self, safety: str, target: str, paths: Iterable[str] = ()) -> Restored:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from proctor.checkpoint.objects import Objects, temporary_index
 from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, split
-from proctor.checkpoint.record import Held, Manifest, Restored, common_mode, is_below, parents, raw, text
+from proctor.checkpoint.record import Held, Manifest, Restored, common_mode, is_below, is_inside, parents, raw, text
 from proctor.checkpoint.shelf import Shelf, is_folder
 from proctor.checkpoint.snapshot import WorkingTree
 from proctor.checkpoint.view import NOTHING, Delta, deltas, make_folders, set_modes, sizes_of
@@ -39,13 +39,14 @@ class Moved(NotRestored):
 @dataclass(frozen=True, slots=True)
 class Goal:
     """Where the tree is to go from `present`: the tree of files, the manifest, and the files that differ.
-    `leaving` are nested repositories that are to be there no more."""
+    `leaving` are nested repositories that are to be there no more, `chosen` says what may come back from a shelf."""
 
     present: Held
     files: str
     manifest: Manifest
     deltas: list[Delta]
     leaving: frozenset[bytes]
+    chosen: Chosen
 
     @property
     def touched(self) -> set[bytes]:
@@ -61,6 +62,7 @@ class Restorer:
         self._tree = tree
         self._owned = frozenset(owned)
         self._parked = parked
+        self._begun = git.gitdir / "restoring"
 
     def restore(self, safety: str, target: str, paths: Iterable[str] = ()) -> Restored:
         """Make the workspace, or the chosen paths of it, what it was at `target`; see `Store.restore`."""
@@ -71,51 +73,73 @@ class Restorer:
         def chosen(path: bytes) -> bool:
             return not is_below(path, self._owned) and (not tops or is_below(path, tops))
 
-        present = start if self._tree.files_tree() == start.files else self._between(start, want)
-        goal = self._goal(present, want, chosen)
+        trusted = not self._begun.exists() and self._tree.files_tree() == start.files
+        present = start if trusted else self._between(start, want)
+        goal = self._goal(present, want, chosen, home)
         self._check(goal)
         parked: list[bytes] = []
+        touched = goal.touched
+        self._begun.touch()  # until it is gone, the index may not be trusted to say what is in the tree
         try:
             try:
                 self._go(goal, shelf, home, parked)
             except (GitFailed, Trapped) as refusal:  # something is not what the index says
                 parked += self._clear_traps(refusal, shelf)
-                goal = self._goal(self._between(start, want), want, chosen)
+                goal = self._goal(self._between(start, want), want, chosen, home)
                 self._go(goal, shelf, home, parked)
             fresh = self._proved(goal)
         except (ProctorError, OSError, Trapped) as error:
-            self._back(start, goal, shelf)
+            self._back(start, goal, touched, shelf)
             if isinstance(error, Unrecoverable | Moved):
                 raise
             raise NotRestored(
                 f"{self._git.workspace}: could not be made what it was at {target[:12]}, and is as before: {error}"
             ) from error
+        self._begun.unlink()
         missing = sorted(path for path in want.notes.repositories - fresh.notes.repositories if chosen(path))
-        return Restored(len(goal.touched), tuple(map(text, parked)), fresh.tree, tuple(map(text, missing)))
+        return Restored(len(touched), tuple(map(text, parked)), fresh.tree, tuple(map(text, missing)))
 
     # --- deciding -----------------------------------------------------------------------------
 
     def _between(self, start: Held, want: Held) -> Held:
         """What is present, if each file of it is as it was or as it is to be: so a killed rollback leaves it."""
-        present = self._tree.record()
-        since, ahead = (
-            {delta.path for delta in deltas(self._git, present.files, other.files)} for other in (start, want)
-        )
-        if late := sorted(since & ahead):
-            shown = ", ".join(safe_line(path, 100) for path in late[:3])
+        present = self._tree.look()
+        if late := self._late(present, start, want.files):
+            shown = ", ".join(safe_line(path, 100) for path in sorted(late)[:3])
             raise Moved(
                 f"{self._git.workspace}: {len(late)} files were written after the safety checkpoint ({shown}); "
                 "nothing was rolled back, try again"
             )
         return present
 
-    def _goal(self, present: Held, want: Held, chosen: Chosen) -> Goal:
+    def _late(self, present: Held, start: Held, files: str) -> set[bytes]:
+        """Files that are neither what they were nor what they are to be, nor one of these half written."""
+        since = {delta.path: delta for delta in deltas(self._git, present.files, start.files)}
+        ahead = [delta for delta in deltas(self._git, present.files, files) if delta.path in since]
+        return {
+            delta.path
+            for delta in ahead
+            if delta.old != NOTHING
+            and not any(self._is_part(delta.old, of) for of in (delta.new, since[delta.path].new))
+        }
+
+    def _is_part(self, part: str, whole: str) -> bool:
+        if whole == NOTHING:
+            return False
+        with contextlib.suppress(GitFailed):
+            start = self._git.run("cat-file", "blob", part)
+            return self._git.run("cat-file", "blob", whole).startswith(start)
+        return False
+
+    def _goal(self, present: Held, want: Held, chosen: Chosen, home: Shelf) -> Goal:
         """Plan the way. What the target did not keep but left alone is left alone now."""
         differing = deltas(self._git, present.files, want.files)
         gone = (delta.path for delta in differing if delta.new == NOTHING)
-        release = {path for path in gone if chosen(path) and is_below(path, want.notes.left)}
+        release = {path for path in gone if chosen(path) and self._left_then(path, want) and not home.holds(path)}
         touched = {delta.path for delta in differing} | present.manifest.differing(want.manifest)
-        self._tree.expect(want, touched, present.notes.left | present.notes.skipped.keys(), release)
+        in_way = {delta.path for delta in differing if delta.old == NOTHING} | want.manifest.empty
+        in_way |= {folder for path in in_way for folder in parents(path) if not is_folder(self._place(folder))}
+        self._tree.expect(want, touched, present.notes.not_kept - in_way, release)
         if release:
             present = replace(present, files=self._tree.files_tree())
             differing = [delta for delta in differing if delta.path not in release]
@@ -126,7 +150,11 @@ class Restorer:
             differing = deltas(self._git, present.files, files)
             manifest = self._fitting(files, manifest)
         leaving = frozenset(filter(chosen, present.notes.repositories - want.notes.repositories))
-        return Goal(present, files, manifest, differing, leaving)
+        return Goal(present, files, manifest, differing, leaving, chosen)
+
+    @staticmethod
+    def _left_then(path: bytes, want: Held) -> bool:
+        return path in want.notes.left or is_inside(path, want.notes.closed)
 
     def _overlay(self, base: str, wanted: list[Delta]) -> str:
         """The tree that is `base` with some of its files changed."""
@@ -136,10 +164,10 @@ class Restorer:
             for delta in wanted
             if delta.new != NOTHING
         ]
-        with temporary_index(self._git) as index:
-            self._git.run("read-tree", base, index=index)
-            self._git.run("update-index", "-z", "--index-info", input=b"".join(gone + there), index=index)
-            return self._git.run("write-tree", index=index).decode().strip()
+        with temporary_index(self._git) as env:
+            self._git.run("read-tree", base, env=env)
+            self._git.run("update-index", "-z", "--index-info", input=b"".join(gone + there), env=env)
+            return self._git.run("write-tree", env=env).decode().strip()
 
     def _fitting(self, files: str, manifest: Manifest) -> Manifest:
         """A manifest put together from two, without folders that would not be there or would not be empty."""
@@ -157,6 +185,12 @@ class Restorer:
         if disk.f_flag & os.ST_RDONLY:
             raise Unrecoverable(f"{self._git.workspace}: read-only; nothing was rolled back", "disk")
         sizes = sizes_of(self._git, [oid for delta in goal.deltas for oid in (delta.old, delta.new)])
+        if lost := [delta.path for delta in goal.deltas if delta.new not in (NOTHING, *sizes)]:
+            raise Unrecoverable(
+                f"{self._git.gitdir}: {len(lost)} files of the checkpoint are missing ({safe_line(lost[0], 100)}); "
+                "nothing was rolled back",
+                "checkpoints",
+            )
         growth = sum(sizes.get(delta.new, 0) - sizes.get(delta.old, 0) for delta in goal.deltas)
         if growth > (free := disk.f_bavail * disk.f_frsize):
             raise Unrecoverable(
@@ -172,7 +206,7 @@ class Restorer:
         """Folders that must be opened for the way, as absolute paths."""
         folders = {parent for path in goal.touched | goal.leaving for parent in (*parents(path), b"")}
         folders |= goal.leaving
-        places = (self._git.top + b"/" + folder for folder in folders)
+        places = (self._place(folder) for folder in folders)
         return [place for place in places if is_folder(place) and not os.access(place, os.W_OK | os.X_OK)]
 
     # --- going --------------------------------------------------------------------------------
@@ -183,70 +217,61 @@ class Restorer:
         top, umask = self._git.top, self._git.umask
         for place in self._closed(goal):
             os.chmod(place, stat.S_IMODE(os.lstat(place).st_mode) | stat.S_IRWXU)
-        self._park(goal, shelf, parked)
-        for folder in sorted(now.empty - then.empty, reverse=True):
-            self._remove_empty(folder, then.empty)
+        self._clear_way(goal, shelf, parked)
         if goal.present.files != goal.files:
             self._git.run("read-tree", "-m", "-u", goal.present.files, goal.files)
         make_folders(top, then.empty, umask)
-        home.put_back()
+        home.put_back(goal.chosen)
         files = {path: self._common(path) for path in now.modes.keys() - then.modes.keys()} | then.modes
         folders = dict.fromkeys(now.folders, 0o777 & ~umask) | then.folders
         set_modes(top, stat.S_IFREG, files)
         set_modes(top, stat.S_IFDIR, folders)
 
-    def _park(self, goal: Goal, shelf: Shelf, parked: list[bytes]) -> None:
-        """Move aside what is in no checkpoint and stands where something is to be."""
-        gone = {delta.path for delta in goal.deltas if delta.new == NOTHING}
+    def _clear_way(self, goal: Goal, shelf: Shelf, parked: list[bytes]) -> None:
+        """Remove folders that are empty and not wanted; move aside what is in no checkpoint and in the way."""
 
         def park(path: bytes) -> None:
             shelf.park(path)
             parked.append(path)
 
-        def open_way(path: bytes) -> None:
-            place = self._git.top + b"/" + path
-            if os.path.lexists(place) and not is_folder(place) and path not in gone:
-                park(path)
-
         for repository in sorted(goal.leaving):
-            if os.path.lexists(self._git.top + b"/" + repository + b"/.git"):
+            if os.path.lexists(self._place(repository + b"/.git")):
                 park(repository + b"/.git")
+        for folder in sorted(goal.present.manifest.empty - goal.manifest.empty, reverse=True):
+            self._remove_empty(folder, goal.manifest.empty)
+        gone = {delta.path for delta in goal.deltas if delta.new == NOTHING}
         new = [delta.path for delta in goal.deltas if delta.old == NOTHING]
-        for folder in sorted({parent for path in (*new, *goal.manifest.empty) for parent in parents(path)}):
-            open_way(folder)
-        for folder in sorted(goal.manifest.empty):
-            open_way(folder)
-        for path in new:
-            if is_folder(self._git.top + b"/" + path):
-                parked += shelf.park_below(path, gone)
-                self._remove_empty(path, ())
-            elif self._reachable(path):
+        folders = {parent for path in (*new, *goal.manifest.empty) for parent in parents(path)} | goal.manifest.empty
+        for path in sorted(folders - gone):
+            if os.path.lexists(self._place(path)) and not is_folder(self._place(path)):
                 park(path)
+        for path in new:
+            if self._reachable(path):
+                parked += shelf.park_all_but({name for name in gone if name.startswith(path + b"/")}, path)
 
     def _reachable(self, path: bytes) -> bool:
-        place = self._git.top + b"/"
-        return os.path.lexists(place + path) and all(is_folder(place + parent) for parent in parents(path))
+        return os.path.lexists(self._place(path)) and all(is_folder(self._place(parent)) for parent in parents(path))
 
     def _remove_empty(self, folder: bytes, wanted: Collection[bytes]) -> None:
         """Remove a folder and those above it that it leaves empty."""
         with contextlib.suppress(OSError):
-            while folder and folder not in wanted and is_folder(self._git.top + b"/" + folder):
-                os.rmdir(self._git.top + b"/" + folder)
+            while folder and folder not in wanted and is_folder(self._place(folder)):
+                os.rmdir(self._place(folder))
                 folder = folder.rpartition(b"/")[0]
 
     def _common(self, path: bytes) -> int:
         with contextlib.suppress(OSError):
-            return common_mode(os.lstat(self._git.top + b"/" + path).st_mode, self._git.umask)
+            return common_mode(os.lstat(self._place(path)).st_mode, self._git.umask)
         return 0
 
     # --- afterwards ---------------------------------------------------------------------------
 
     def _proved(self, goal: Goal) -> Held:
         """A fresh look, if it shows what was wanted."""
-        fresh = self._tree.record()
+        fresh = self._tree.look()
         differing = {delta.path for delta in deltas(self._git, goal.files, fresh.files)}
         differing |= goal.manifest.differing(fresh.manifest)
-        beside = fresh.notes.left | fresh.notes.skipped.keys()
+        beside = fresh.notes.not_kept | self._owned
         above = {parent for path in beside for parent in parents(path)}
         wrong = sorted(path for path in differing if path not in above and not is_below(path, beside))
         if wrong:
@@ -254,15 +279,14 @@ class Restorer:
             raise NotRestored(f"{len(wrong)} paths are not what they should be ({shown})")
         return fresh
 
-    def _back(self, start: Held, goal: Goal, shelf: Shelf) -> None:
+    def _back(self, start: Held, goal: Goal, touched: set[bytes], shelf: Shelf) -> None:
         """Undo a rollback that failed on its way, but for files that someone else has written meanwhile."""
         try:
-            present = self._tree.record()
-            ours = {delta.path for delta in deltas(self._git, present.files, start.files)} & goal.touched
-            late = {delta.path for delta in deltas(self._git, present.files, goal.files)}
-            mine = (ours - late) | present.manifest.differing(start.manifest) & goal.touched
-            way = self._goal(present, start, mine.__contains__)
-            self._go(way, self._shelf("late"), shelf, [])
+            present = self._tree.look()
+            mine = touched - self._late(present, start, goal.files)
+            way = self._goal(present, start, mine.__contains__, shelf)
+            self._go(replace(way, chosen=lambda _: True), self._shelf("late"), shelf, [])
+            self._begun.unlink()
         except (ProctorError, OSError, Trapped) as error:
             raise Unrecoverable(
                 f"{self._git.workspace}: a rollback stands half way ({error}); nothing is lost, run it again", "disk"
@@ -273,6 +297,9 @@ class Restorer:
         for path in traps:
             shelf.park(path)
         return traps
+
+    def _place(self, path: bytes) -> bytes:
+        return self._git.top + b"/" + path
 
     def _shelf(self, name: str) -> Shelf:
         return Shelf(self._parked, name, self._git.top)

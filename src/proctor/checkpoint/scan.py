@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.plumbing import Git, split
-from proctor.checkpoint.record import is_below, parents, text
+from proctor.checkpoint.record import is_below, is_inside, parents
+from proctor.checkpoint.shelf import is_folder
 
 
 @dataclass(slots=True)
@@ -27,51 +27,52 @@ class Walk:
     closed: set[bytes] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scan:
     """`suspects` are in the index and look different or gone; `new` and `ignored` are files that are not in it;
-    `left` is ignored and not to be kept, folders by their own name."""
+    `closed` are ignored folders, of which nothing is kept but what git tracks; `still` are those of the paths asked
+    about which rules leave out."""
 
-    suspects: set[bytes]
-    new: set[bytes]
-    ignored: set[bytes]
-    left: set[bytes]
-    walk: Walk
+    suspects: set[bytes] = field(default_factory=set)
+    new: set[bytes] = field(default_factory=set)
+    ignored: set[bytes] = field(default_factory=set)
+    closed: set[bytes] = field(default_factory=set)
+    still: set[bytes] = field(default_factory=set)
+    walk: Walk = field(default_factory=Walk)
 
 
-def scan(git: Git, ignores: Ignores, owned: Collection[bytes], untouched: Collection[bytes]) -> Scan:
-    """Compare the tree with the index by file status. No file is forgotten: each is in the index, in one of the
-    sets, in a folder of `left`, or owned. The folders in `untouched` are not walked."""
+def scan(
+    git: Git,
+    ignores: Ignores,
+    owned: Collection[bytes],
+    *,
+    env: Mapping[str, str],
+    untouched: Collection[bytes],
+    asked: Collection[bytes],
+) -> Scan:
+    """Compare the tree with an index by file status. No file is forgotten: each is in the index, in one of the
+    sets, in a closed folder, or owned. The folders in `untouched` are not walked."""
     ignores.refresh()
-    listing = _listing(owned)
     with (
-        git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all") as differing,
-        git.start(*listing, "-i", "--directory") as ignoring,
-        git.start(*listing) as others,
+        git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all", env=env) as differing,
+        git.start("ls-files", "-z", "-o", "--directory", env=env) as others,
     ):
-        ignored, left, closed = _ignored(ignores, split(ignoring.output()), owned)
-        new = {path for path in ignored if ignores.is_tracked(path)}
-        ignored -= new
-        for folder in sorted(closed):
-            if tracked := ignores.tracked_below(folder):
-                closed.discard(folder)
-                new.update(tracked)
-        walk = walked(git.top, closed.union(owned, untouched), git.umask)
-        suspects = set(split(differing.output()))
-        new.update(split(others.output()))
-    if nested := {path for path in new if path.endswith(b"/")}:
-        more, more_ignored, more_left = _nested(git, ignores, [path.rstrip(b"/") for path in nested])
-        new = new - nested | more
-        ignored |= more_ignored
-        left |= more_left
-    return Scan(suspects, new, ignored, left, walk)
+        listed, suspects = split(others.output()), set(split(differing.output()))
+    listed += [path + b"/" for path in suspects if is_folder(git.top + b"/" + path)]  # git hides these: it has a file
+    seen, hollow = _sorted(git, ignores, listed, owned, asked)
+    for folder in sorted(hollow):
+        if tracked := ignores.tracked_below(folder):
+            hollow.discard(folder)
+            seen.new.update(tracked)
+    seen.suspects = suspects
+    seen.walk = walked(git.top, hollow.union(owned, untouched), git.umask)
+    return seen
 
 
 def ignored_folders(git: Git, ignores: Ignores, owned: Collection[bytes]) -> set[bytes]:
     """The outermost folders that ignore rules name."""
     ignores.refresh()
-    _, left, closed = _ignored(ignores, split(git.run(*_listing(owned), "-i", "--directory")), owned)
-    return left | closed
+    return _sorted(git, ignores, split(git.run("ls-files", "-z", "-o", "--directory")), owned, ())[0].closed
 
 
 def walked(top: bytes, closed: Collection[bytes], umask: int) -> Walk:
@@ -119,48 +120,42 @@ def _mode(entry: os.DirEntry[bytes]) -> int | None:
         return None
 
 
-def _listing(owned: Collection[bytes]) -> tuple[str, ...]:
-    return ("ls-files", "-z", "-o", "--exclude-standard", *(f"--exclude=/{_literal(path)}" for path in owned))
+def _sorted(
+    git: Git, ignores: Ignores, listed: list[bytes], owned: Collection[bytes], asked: Collection[bytes]
+) -> tuple[Scan, set[bytes]]:
+    """Sort what is not in the index by the ignore rules; also the closed folders that hold nothing in the index.
 
-
-def _ignored(
-    ignores: Ignores, listed: list[bytes], owned: Collection[bytes]
-) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    """Ignored files that may be kept; what is left alone; the folders among that which hold nothing that is kept.
-
-    Git lists a folder alone where a rule names it, and together with its files where rules only name these. In a
-    folder that a rule names and that holds kept files nevertheless, it lists the others one by one.
+    Git lists a folder alone if nothing of it is in the index, so that folders which rules name are never entered.
+    The others are looked through here: git would not enter a repository inside the tree.
     """
+    seen, hollow = Scan(), set[bytes]()
     listed = [path for path in listed if not is_below(path.rstrip(b"/"), owned)]
-    above = {parent for path in listed for parent in parents(path.rstrip(b"/"))}
-    closed = {path[:-1] for path in listed if path.endswith(b"/")} - above
-    files = {path for path in listed if not path.endswith(b"/")}
-    named = ignores.matching({parent for path in files for parent in parents(path)})
-    outermost = {path: next((parent for parent in parents(path) if parent in named), None) for path in files}
-    kept = {path for path, folder in outermost.items() if folder is None}
-    return kept, closed | {folder for folder in outermost.values() if folder is not None}, closed
+    files = [path for path in listed if not path.endswith(b"/")]
+    folders = [path[:-1] for path in listed if path.endswith(b"/")]
+    above = {parent for path in (*files, *folders) for parent in parents(path)}
+    named = ignores.matching({*files, *folders, *above, *asked})
+    seen.still = {path for path in asked if path in named and not ignores.is_tracked(path)}
+    seen.closed = {folder for folder in above & named if not is_inside(folder, named)}
+    while files or folders:
+        open_files = [path for path in files if not is_inside(path, seen.closed)]
+        seen.ignored.update(path for path in open_files if path in named and not ignores.is_tracked(path))
+        seen.new.update(path for path in open_files if path not in named or ignores.is_tracked(path))
+        open_folders = [path for path in folders if not is_inside(path, seen.closed)]
+        hollow.update(path for path in open_folders if path in named)
+        seen.closed |= hollow
+        files, folders = _children(git.top, [path for path in open_folders if path not in named], owned)
+        named = ignores.matching([*files, *folders])
+    return seen, hollow
 
 
-def _nested(git: Git, ignores: Ignores, tops: list[bytes]) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    """New files, ignored files and ignored folders of repositories inside the tree, which git does not enter."""
+def _children(top: bytes, folders: list[bytes], owned: Collection[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """The files and the folders right below some folders."""
     files: list[bytes] = []
-    left: set[bytes] = set()
-    level = tops
-    while level:
-        below: list[bytes] = []
-        for folder in level:
-            with contextlib.suppress(OSError), os.scandir(git.top + b"/" + folder) as entries:
-                for entry in entries:
-                    if entry.name != b".git":
-                        kind = below if entry.is_dir(follow_symlinks=False) else files
-                        kind.append(folder + b"/" + entry.name)
-        named = ignores.matching(below)
-        left |= named
-        level = [folder for folder in below if folder not in named]
-    ignored = ignores.matching(files)
-    return set(files) - ignored, ignored, left
-
-
-def _literal(path: bytes) -> str:
-    """A path as an ignore rule that means only itself."""
-    return re.sub(r"([\\*?\[\]!# ])", r"\\\1", text(path))
+    below: list[bytes] = []
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(top + b"/" + folder) as entries:
+            for entry in entries:
+                path = folder + b"/" + entry.name
+                if entry.name != b".git" and path not in owned:
+                    (below if entry.is_dir(follow_symlinks=False) else files).append(path)
+    return files, below

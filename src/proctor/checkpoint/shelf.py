@@ -12,6 +12,7 @@ import itertools
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from proctor.checkpoint.record import parents
@@ -25,34 +26,37 @@ class Shelf:
         self._top = top
 
     def park(self, path: bytes) -> None:
-        """Move whatever stands at a path of the workspace to the shelf."""
-        _folders(self._place)
-        target = self._place + b"/" + path
-        _folders(os.path.dirname(target))
-        names = itertools.chain([target], (b"%s~%d" % (target, number) for number in itertools.count(1)))
-        _move(self._top + b"/" + path, next(name for name in names if not os.path.lexists(name)))
+        """Move whatever stands at a path of the workspace to the shelf; or beside it, where it stays, if the shelf
+        holds something from there already."""
+        shelves = itertools.chain([self._place], (b"%s.%d" % (self._place, number) for number in itertools.count(1)))
+        target = next(place for shelf in shelves if not os.path.lexists(place := shelf + b"/" + path))
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        _move(self._top + b"/" + path, target)
 
-    def park_below(self, folder: bytes, kept: set[bytes]) -> list[bytes]:
-        """Park everything in a folder but the `kept` files; folders that are empty then are removed."""
-        done: list[bytes] = []
-        for name in sorted(os.listdir(self._top + b"/" + folder)):
-            path = folder + b"/" + name
-            if name != b".git" and is_folder(self._top + b"/" + path):
-                done += self.park_below(path, kept)
-                with contextlib.suppress(OSError):
-                    os.rmdir(self._top + b"/" + path)
-            elif path not in kept:
-                self.park(path)
-                done.append(path)
+    def park_all_but(self, kept: set[bytes], path: bytes) -> list[bytes]:
+        """Park what stands at a path, folders whole unless one of the `kept` files lies in them; what was parked."""
+        if path in kept:
+            return []
+        if not any(name.startswith(path + b"/") for name in kept):
+            self.park(path)
+            return [path]
+        names = sorted(os.listdir(self._top + b"/" + path))
+        done = [parked for name in names for parked in self.park_all_but(kept, path + b"/" + name)]
+        with contextlib.suppress(OSError):
+            os.rmdir(self._top + b"/" + path)
         return done
 
-    def put_back(self) -> None:
-        """Return what fits: a path that is taken by something else meanwhile stays on the shelf."""
-        self._put_back(b"")
+    def holds(self, path: bytes) -> bool:
+        """Whether something from this path is on the shelf."""
+        return os.path.lexists(self._place + b"/" + path)
+
+    def put_back(self, chosen: Callable[[bytes], bool]) -> None:
+        """Return the chosen paths that fit: one that is taken by something else meanwhile stays on the shelf."""
+        self._put_back(b"", chosen)
         with contextlib.suppress(OSError):
             os.rmdir(self._place)
 
-    def _put_back(self, folder: bytes) -> None:
+    def _put_back(self, folder: bytes, chosen: Callable[[bytes], bool]) -> None:
         try:
             names = os.listdir(self._place + b"/" + folder)
         except OSError:
@@ -61,10 +65,10 @@ class Shelf:
             path = folder + b"/" + name if folder else name
             source, target = self._place + b"/" + path, self._top + b"/" + path
             if not os.path.lexists(target):
-                if all(is_folder(self._top + b"/" + parent) for parent in parents(path)):
+                if chosen(path) and all(is_folder(self._top + b"/" + parent) for parent in parents(path)):
                     _move(source, target)
             elif name != b".git" and is_folder(source) and is_folder(target):
-                self._put_back(path)
+                self._put_back(path, chosen)
                 with contextlib.suppress(OSError):
                     os.rmdir(source)
 
@@ -75,10 +79,6 @@ def is_folder(path: bytes) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
         return False
-
-
-def _folders(path: bytes) -> None:
-    os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def _move(source: bytes, target: bytes) -> None:

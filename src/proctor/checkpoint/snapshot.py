@@ -13,11 +13,11 @@ import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
+from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.known import Known, Signature, is_fresh, signature_of
-from proctor.checkpoint.objects import Objects
 from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, joined
-from proctor.checkpoint.record import Held, Manifest, Notes, common_mode, is_below, parents
+from proctor.checkpoint.record import Held, Manifest, Notes, common_mode, identity, is_below, parents
 from proctor.checkpoint.scan import Scan, ignored_folders, scan
 from proctor.checkpoint.shelf import Shelf
 from proctor.errors import UsageError
@@ -40,9 +40,8 @@ _PACKED = ("core.bigFileThreshold=1",)
 class WorkingTree:
     """The workspace as the store sees it. Every method wants the store's lock held."""
 
-    def __init__(self, git: Git, objects: Objects, owned: Collection[bytes], max_file: int = MAX_FILE) -> None:
+    def __init__(self, git: Git, owned: Collection[bytes], max_file: int = MAX_FILE) -> None:
         self._git = git
-        self._objects = objects
         self._ignores = Ignores(git)
         self._owned = frozenset(owned)
         self._max_file = max_file
@@ -51,28 +50,31 @@ class WorkingTree:
 
     # --- the whole ----------------------------------------------------------------------------
 
-    def record(self, parent: str = "") -> Held:
-        """Store everything that is to be kept; the tree and its words. Touches nothing in the workspace.
+    def look(self) -> Held:
+        """Take everything that is to be kept into the store, without a name."""
+        with Draft(self._git) as draft:
+            held = self.record(draft)
+            draft.admit()
+            return held
+
+    def record(self, draft: Draft, parent: str = "") -> Held:
+        """Write everything that is to be kept into a draft; the tree and its words. Touches nothing in the workspace.
 
         An index that cannot be used is made anew, once.
         """
         try:
-            return self._record(parent)
+            return self._record(draft, parent)
         except Trapped as traps:
             shelf = Shelf(self._git.gitdir.parent / "parked", "special", self._git.top)
             moved = [path.removeprefix(self._git.top + b"/") for path in traps.paths]
             for path in moved:
                 shelf.park(path)
-            held = self._record(parent)
+            held = self._record(draft, parent)
             why = dict.fromkeys(moved, "a special file where git reads rules, moved aside")
             return replace(held, notes=replace(held.notes, skipped=held.notes.skipped | why))
         except GitFailed:
-            self.forget()
-            return self._record(parent)
-
-    def forget(self) -> None:
-        """Drop the index; the next look reads every file."""
-        self._index.unlink(missing_ok=True)
+            draft.index.unlink(missing_ok=True)
+            return self._record(draft, parent)
 
     def files_tree(self) -> str:
         """The tree of files that the index holds now, without a look at the workspace."""
@@ -96,7 +98,7 @@ class WorkingTree:
         The files in `touched` will be read again at the next look. What is at the paths in `leave` is not taken in
         until it is written again; `release` goes out of the index and stays in the tree.
         """
-        known = self._remembered()
+        known = Known.load(self._memory) or Known()
         known.ignored |= coming.notes.ignored
         known.odd |= coming.manifest.modes.keys()
         known.fresh |= dict.fromkeys(touched)
@@ -107,42 +109,49 @@ class WorkingTree:
 
     # --- one look -----------------------------------------------------------------------------
 
-    def _record(self, parent: str) -> Held:
+    def _record(self, draft: Draft, parent: str) -> Held:
         now = time.time_ns()
-        known = self._remembered()
+        known = Known.load(self._memory)
+        if known is None:
+            draft.index.unlink(missing_ok=True)
+            known = Known()
         known.left = {path: when for path, when in known.left.items() if self._exists(path)}
-        seen = scan(self._git, self._ignores, self._owned, known.left)
+        untouched = {path for path in known.left if known.covers(path, os.lstat(self._place(path)).st_ctime_ns)}
+        asked = {path for path in known.ignored if self._look(path, {})}
+        seen = scan(self._git, self._ignores, self._owned, env=draft.env, untouched=untouched, asked=asked)
         if len(seen.new) > MAX_FILES and not (self._git.workspace / ".git").exists():
             raise UsageError(
                 f"{self._git.workspace}: {len(seen.new)} files and no git repository; "
                 "is this a project? name what to leave out in .gitignore"
             )
         unseen = {path for path, signature in known.fresh.items() if signature != self._signature(path)}
-        seen.suspects.update(unseen)
+        unseen -= seen.suspects
+        seen.suspects |= unseen
         intake = self._intake(seen, known)
         intake.forced |= unseen & intake.files.keys()
         known.odd = intake.odd | self._modes(known.odd).keys()
-        known.ignored = self._still_ignored(known.ignored | intake.ignored)
+        known.ignored = seen.still | intake.ignored
         known.fresh = {path: at for path, at in known.fresh.items() if at and is_fresh(at, now)}
         recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
         known.fresh |= dict.fromkeys(recent)
         known.save(self._memory)
-        self._feed(intake)
+        self._feed(intake, draft)
         if recent:
             known.fresh |= recent
-            known.save(self._memory)
-        files = self.files_tree()
+            draft.afterwards.append(lambda: known.save(self._memory))
+        files = draft.run("write-tree").decode().strip()
         modes = self._modes(known.odd - intake.gone - intake.skipped.keys())
         manifest = Manifest(modes, seen.walk.odd, self._empty(seen, intake))
         notes = Notes(
             parent=parent,
             ignored=frozenset(known.ignored - intake.left - intake.skipped.keys()),
-            left=frozenset(seen.left | intake.left),
+            closed=frozenset(seen.closed),
+            left=frozenset(intake.left),
             skipped=intake.skipped,
             unstable=frozenset(intake.unstable),
             repositories=frozenset(seen.walk.repositories),
         )
-        return Held(files, self._objects.put_tree(files, manifest), manifest, notes)
+        return Held(files, identity(files, manifest)[0], manifest, notes)
 
     def _intake(self, seen: Scan, known: Known) -> Intake:
         """Decide for every path that may differ."""
@@ -186,42 +195,38 @@ class WorkingTree:
 
     # --- the index ----------------------------------------------------------------------------
 
-    def _feed(self, intake: Intake) -> None:
+    def _feed(self, intake: Intake, draft: Draft) -> None:
         """Take the files in. One that changes while it is read is read again, at last as it comes."""
         if intake.forced:
-            self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(intake.forced))
+            draft.run("update-index", "-z", "--force-remove", "--stdin", input=joined(intake.forced))
         waiting: dict[bytes, Signature | None] = {**intake.files, **dict.fromkeys(intake.missing)}
         for _ in range(_ROUNDS):
             if not waiting:
                 return
-            refused = self._update(sorted(waiting))
+            refused = self._update(draft, sorted(waiting))
             intake.skipped |= refused
             now = {path: self._signature(path) for path in waiting if path not in refused}
             intake.gone |= {path for path, signature in now.items() if signature is None}
             waiting = {path: signature for path, signature in now.items() if signature != waiting[path]}
         intake.unstable = set(waiting)
 
-    def _update(self, paths: list[bytes]) -> dict[bytes, str]:
+    def _update(self, draft: Draft, paths: list[bytes]) -> dict[bytes, str]:
         """Hash files into the index, or out of it where they are gone; those that will not go in, with git's words.
 
         Many go into one pack: faster and smaller than a file each.
         """
         command = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
         try:
-            self._git.run(*command, input=joined(paths), config=_PACKED if len(paths) >= _PACK_FROM else ())
+            draft.run(*command, input=joined(paths), config=_PACKED if len(paths) >= _PACK_FROM else ())
         except GitFailed:
             if len(paths) == 1:
-                self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(paths))
+                draft.run("update-index", "-z", "--force-remove", "--stdin", input=joined(paths))
                 return {paths[0]: "could not be read"} if self._exists(paths[0]) else {}
             middle = len(paths) // 2
-            return self._update(paths[:middle]) | self._update(paths[middle:])
+            return self._update(draft, paths[:middle]) | self._update(draft, paths[middle:])
         return {}
 
     # --- words --------------------------------------------------------------------------------
-
-    def _still_ignored(self, paths: Iterable[bytes]) -> set[bytes]:
-        there = (path for path in paths if self._exists(path) and not self._ignores.is_tracked(path))
-        return self._ignores.matching(there)
 
     def _modes(self, paths: Iterable[bytes]) -> dict[bytes, int]:
         found = {}
@@ -240,13 +245,6 @@ class WorkingTree:
             if path not in seen.walk.special and path not in seen.walk.closed and folder in children:
                 children[folder] -= 1
         return frozenset(folder for folder, count in children.items() if folder and count <= 0)
-
-    def _remembered(self) -> Known:
-        """What is known; nothing, and no index either, if that cannot be read."""
-        known = Known.load(self._memory)
-        if known is None:
-            self.forget()
-        return known or Known()
 
     # --- small things -------------------------------------------------------------------------
 

@@ -102,16 +102,16 @@ def read(git: Git, objects: Objects, commit: str, path: str) -> bytes:
 def materialise(git: Git, objects: Objects, commit: str, dest: Path, exclude: Sequence[str]) -> None:
     """Write a checkpoint's tree into an empty folder, which is made if need be."""
     held = objects.load(commit)
-    with disk_faults(dest), temporary_index(git) as index:
+    with disk_faults(dest), temporary_index(git) as env:
         dest.mkdir(parents=True, exist_ok=True)
         if any(dest.iterdir()):
             raise UsageError(f"{dest}: not empty")
-        git.run("read-tree", held.files, index=index)
+        git.run("read-tree", held.files, env=env)
         left_out = {raw(path.rstrip("/")) for path in exclude}
         if left_out:
-            names = [path for path in split(git.run("ls-files", "-z", index=index)) if is_below(path, left_out)]
-            git.run("update-index", "-z", "--force-remove", "--stdin", index=index, input=joined(names))
-        git.run("checkout-index", "-a", "-f", "-q", index=index, work=dest, config=("checkout.workers=0",))
+            names = [path for path in split(git.run("ls-files", "-z", env=env)) if is_below(path, left_out)]
+            git.run("update-index", "-z", "--force-remove", "--stdin", env=env, input=joined(names))
+        git.run("checkout-index", "-a", "-f", "-q", env=env, work=dest, config=("checkout.workers=4",))
         wanted = held.manifest.merged(Manifest(), lambda path: is_below(path, left_out))
         top = os.fsencode(os.path.abspath(dest))
         make_folders(top, wanted.empty | wanted.folders.keys(), git.umask)

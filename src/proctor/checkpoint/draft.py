@@ -1,0 +1,118 @@
+"""New objects and a new index, written aside and taken into the store whole and on disk, or not at all.
+
+A checkpoint's objects become one pack: a few files to flush instead of one for each object.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from types import TracebackType
+
+from proctor.checkpoint.plumbing import Git, GitFailed
+from proctor.checkpoint.record import (
+    FILE,
+    FILES,
+    FOLDER,
+    MANIFEST,
+    META,
+    NOTES,
+    Held,
+    id_of,
+    identity,
+    tree_body,
+)
+
+PACKS = 50
+"""Packs in the store, from which on small ones are put together."""
+
+
+class Draft:
+    """One set of new objects over the store's, and an index that begins as the store's. Wants the store's lock held.
+
+    Leaving it without `admit` forgets everything; what a dead process left is removed by the next.
+    """
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._folder = git.gitdir / "draft"
+        self._objects = self._folder / "objects"
+        self._own = git.gitdir / "objects"
+        self.index = self._folder / "index"
+        self.afterwards: list[Callable[[], None]] = []
+        self.env = {
+            "GIT_INDEX_FILE": str(self.index),
+            "GIT_OBJECT_DIRECTORY": str(self._objects),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": json.dumps(str(self._own), ensure_ascii=False),
+        }
+
+    def __enter__(self) -> Draft:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        (self._objects / "pack").mkdir(parents=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.link(self._git.gitdir / "index", self.index)  # git replaces an index, it never writes into one
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def run(self, *args: str, input: bytes = b"", config: Sequence[str] = ()) -> bytes:
+        """Run a command that writes here."""
+        return self._git.run(*args, input=input, env=self.env, config=("core.fsync=none", *config))
+
+    def put(self, kind: str, body: bytes) -> str:
+        """Write one object; its id."""
+        oid = id_of(kind, body)
+        place = self._objects / oid[:2] / oid[2:]
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(zlib.compress(b"%s %d\0" % (kind.encode(), len(body)) + body, 1))
+        return oid
+
+    def put_tree(self, held: Held) -> str:
+        """Write the tree that is a working tree's identity."""
+        self.put("blob", held.manifest.encode())
+        return self.put("tree", identity(held.files, held.manifest)[1])
+
+    def put_commit(self, name: str, held: Held, meta: bytes) -> str:
+        """Write the commit of a checkpoint. It has no parent, so that each one can be dropped alone."""
+        tree = {
+            FILES: (FOLDER, held.files),
+            MANIFEST: (FILE, self.put("blob", held.manifest.encode())),
+            META: (FILE, self.put("blob", meta)),
+            NOTES: (FILE, self.put("blob", held.notes.encode())),
+        }
+        who = f"proctor <proctor@localhost> {int(time.time())} +0000"
+        body = f"tree {self.put('tree', tree_body(tree))}\nauthor {who}\ncommitter {who}\n\n{name}\n"
+        return self.put("commit", body.encode())
+
+    def admit(self) -> None:
+        """Take objects and index into the store. The objects are on disk before the index names them."""
+        loose = [path.parent.name + path.name for path in self._objects.glob("??/*")]
+        if loose:
+            env = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": json.dumps(str(self._objects), ensure_ascii=False)}
+            command = ("pack-objects", "-q", "--window=0", str(self._own / "pack" / "pack"))
+            self._git.run(*command, input="\n".join([*loose, ""]).encode(), env=env)
+        for suffix in ("pack", "rev", "idx"):  # a pack counts once its index is there
+            for path in (self._objects / "pack").glob(f"*.{suffix}"):
+                _flush(path)
+                os.replace(path, self._own / "pack" / path.name)
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(self.index, self._git.gitdir / "index")
+        for task in self.afterwards:
+            task()
+        if len(list((self._own / "pack").glob("*.idx"))) > PACKS:
+            with contextlib.suppress(GitFailed):
+                self._git.run("repack", "--geometric=2", "-d", "-q")
+
+
+def _flush(path: os.PathLike[str]) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
