@@ -87,3 +87,9 @@ VERBS: tuple[Verb, ...] = (
           _value("--into", "where to copy it", metavar="DIR"), _flag("--list", "name the samples")), takes_dir=False),
 )  # fmt: skip
 BY_NAME = {verb.name: verb for verb in VERBS}
+
+
+def table() -> str:
+    """The verbs as a Markdown table, for the README."""
+    rows = [f"| `{verb.name}` | {verb.help} |" for verb in VERBS]
+    return "\n".join(["| verb | does |", "|---|---|", *rows]) + "\n"
