@@ -13,10 +13,32 @@ from proctor.cli.registry import VERBS, table
 from proctor.tui.actions import ACTIONS
 
 ROOT = Path(__file__).parents[2]
-CONTRACTED = (
-    "init check run attach list status watch pause resume park stop fresh note approvals approve deny checkpoint "
-    "checkpoints diff rollback undo extend sandbox demo"
-).split()
+CONTRACTED = [
+    "init",
+    "check",
+    "run",
+    "attach",
+    "list",
+    "status",
+    "watch",
+    "pause",
+    "resume",
+    "park",
+    "stop",
+    "fresh",
+    "note",
+    "approvals",
+    "approve",
+    "deny",
+    "checkpoint",
+    "checkpoints",
+    "diff",
+    "rollback",
+    "undo",
+    "extend",
+    "sandbox",
+    "demo",
+]
 
 
 def test_the_verbs_are_those_that_users_rely_on() -> None:

@@ -1,0 +1,161 @@
+"""Bad input gets one clear line, the right exit code, and nothing is lost. Through the real command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import PROCTOR, Workspace
+
+CONTRACT = """\
+goal: g
+worker: {kind: command, command: [%s]}
+budget: {wall_clock: {limit: 5m, on_exhaustion: stop}}
+progress: {checks: [{run: [python3, -m, unittest, test_it]}]}
+"""
+
+
+def proctor(*words: object, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [*PROCTOR, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **more)  # type: ignore[call-overload, no-any-return]
+
+
+def refused(result: subprocess.CompletedProcess[str], code: int, *says: str) -> None:
+    assert result.returncode == code, result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("proctor: ")
+    for word in says:
+        assert word in lines[0]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "proctor.yaml").write_text(CONTRACT % "sh, -c, 'true'")
+    (folder / "PLAN.md").write_text("# Plan\n\n- [ ] do it\n")
+    (folder / "test_it.py").write_text(
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.fail('not yet')\n"
+    )
+    return folder
+
+
+def test_no_contract(tmp_path: Path) -> None:
+    refused(proctor("run", tmp_path, "--headless"), 2, "proctor.yaml", "proctor init")
+
+
+def test_a_broken_contract_names_file_line_key_and_the_nearest_one(project: Path) -> None:
+    (project / "proctor.yaml").write_text(CONTRACT % "sh" + "bugdet: {}\nworkr: {}\n")
+    result = proctor("run", project, "--headless")
+    assert result.returncode == 2
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 2
+    assert "proctor.yaml:5" in lines[0]
+    assert "budget" in lines[0]
+    assert "worker" in lines[1]
+
+
+def test_no_task_list(project: Path) -> None:
+    (project / "PLAN.md").unlink()
+    refused(proctor("run", project, "--headless"), 2, "tasks.json")
+
+
+def test_a_broken_task_list_is_not_taken_for_an_empty_one(project: Path) -> None:
+    (project / "tasks.json").write_text("[{]")
+    refused(proctor("run", project, "--headless"), 2, "tasks.json")
+
+
+@pytest.mark.parametrize("place", ["missing", "file"])
+def test_a_workspace_that_is_no_folder(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    refused(proctor("run", tmp_path / place, "--headless"), 2, "not a folder")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_workspace_that_cannot_be_written(project: Path) -> None:
+    project.chmod(0o500)
+    try:
+        refused(proctor("run", project, "--headless"), 5, "not writable")
+    finally:
+        project.chmod(0o700)
+
+
+@pytest.mark.parametrize("kind", ["gemini", "claude"])
+def test_an_unknown_worker_and_one_that_is_not_built_yet(project: Path, kind: str) -> None:
+    (project / "proctor.yaml").write_text((CONTRACT % "sh").replace("kind: command", f"kind: {kind}"))
+    refused(proctor("run", project, "--headless"), 2, "worker.kind")
+
+
+def test_a_command_that_is_not_there(project: Path) -> None:
+    (project / "proctor.yaml").write_text(CONTRACT % "no-such-agent")
+    refused(proctor("run", project, "--headless"), 2, "no-such-agent", "not found")
+
+
+def test_a_check_that_cannot_be_run_is_unrecoverable_and_no_worker_starts(project: Path) -> None:
+    text = (project / "proctor.yaml").read_text().replace("python3, -m, unittest, test_it", "no-such-check")
+    (project / "proctor.yaml").write_text(text)
+    result = proctor("run", project, "--headless")
+    assert result.returncode == 5, result.stdout + result.stderr
+    assert "no-such-check" in result.stdout
+    workspace = Workspace(project)
+    assert workspace.events("iteration_started") == []
+    assert workspace.status()["why"] == "error:oracle"
+
+
+def test_a_worker_that_fails_at_once_is_tried_three_times_and_its_words_are_shown(project: Path) -> None:
+    (project / "proctor.yaml").write_text(CONTRACT % "sh, -c, 'echo no key found >&2; exit 3'")
+    result = proctor("run", project, "--headless")
+    assert result.returncode == 5, result.stdout + result.stderr
+    assert result.stdout.count("no key found") >= 3
+    workspace = Workspace(project)
+    assert workspace.status()["why"] == "error:start"
+    assert len(workspace.events("iteration_started")) == 3
+
+
+def test_a_damaged_journal_is_no_fresh_start(project: Path) -> None:
+    (project / ".proctor").mkdir()
+    (project / ".proctor" / "journal.db").write_bytes(b"rubbish" * 1000)
+    refused(proctor("run", project, "--headless"), 5, "journal.db", "damaged")
+    assert (project / ".proctor" / "journal.db").read_bytes() == b"rubbish" * 1000
+
+
+def test_a_task_whose_check_already_passes_needs_a_person(project: Path) -> None:
+    (project / "test_it.py").write_text(
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        pass\n"
+    )
+    run = Workspace(project)
+    try:
+        result = proctor("run", project, "--headless")
+        assert result.returncode == 6, result.stdout + result.stderr
+        assert run.status()["status"] == "asking"
+        assert run.events("iteration_started") == []
+        assert run.status()["tasks"][0]["status"] == "review"
+        (request,) = run.status()["requests"]
+        assert run.proctor("deny", "--id", str(request["id"])).returncode == 0
+    finally:
+        run.settle()
+
+
+def test_answers_to_nothing_are_refused(project: Path) -> None:
+    refused(proctor("approve", project, "--id", 3), 1, "no session")
+    refused(proctor("resume", project), 2, "no session")
+
+
+def test_wait_takes_a_duration(project: Path) -> None:
+    refused(proctor("run", project, "--headless", "--wait", "soon"), 2, "--wait")
+
+
+def test_a_sandboxed_command_has_its_exit_status_and_a_refusal_names_proctor(project: Path) -> None:
+    assert proctor("sandbox", project, "--", "sh", "-c", "exit 7").returncode == 7
+    before = sorted(path.name for path in project.iterdir())
+    assert proctor("sandbox", project, "--", "true").returncode == 0
+    assert sorted(path.name for path in project.iterdir()) == before
+    missing = proctor("sandbox", project, "--", "no-such-program")
+    assert missing.returncode == 2
+    assert missing.stderr.splitlines()[-1].startswith("proctor: no-such-program: not found")
+    refused(proctor("sandbox", project), 2, "--")
