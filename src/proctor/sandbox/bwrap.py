@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
-from proctor.sandbox import guard, host, kill, limits, listener
+from proctor.sandbox import guarded, host, kill, limits
 from proctor.sandbox.mounts import Mounts
 from proctor.sandbox.policy import GATEWAY_PORT, Policy, settled
 from proctor.sandbox.refusals import explain
@@ -94,7 +94,7 @@ class Bubblewrap(Backend):
 
     def _start(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int]) -> Running:
         policy = settled(policy)
-        guard.stand()
+        guarded.stand()
         mounts = Mounts(policy)
         try:
             words = os.memfd_create("arguments")
@@ -114,7 +114,7 @@ class Bubblewrap(Backend):
             mounts.close()
         try:
             limits.impose(held.child, policy.limits, own_namespace=True)
-            server = listener.listen(held.child, GATEWAY_PORT) if policy.listen else None
+            server = guarded.listen(held.child, GATEWAY_PORT) if policy.listen else None
             running = Inside(held, server)
         except BaseException:
             held.abandon()

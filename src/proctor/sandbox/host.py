@@ -46,9 +46,6 @@ SHARED = frozenset(map(Path, ("/var/lib", "/usr", "/usr/local", "/opt")))
 OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(proctor.__file__).parent)
 """The interpreter in use and this program: no worker may write them, wherever they lie."""
 
-KERNEL_FILES = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "fs", "scsi", "acpi", "mtrr", "pressure"))
-"""Below a fresh /proc these would stay writable for the host's root; irq and bus are bwrap's own care."""
-
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -100,6 +97,12 @@ def _tools(place: Path, homes: tuple[Path, ...], masks: tuple[Path, ...], path: 
         real = folder.resolve()
         if not missing.intersection(folder.parents) and not any(home.is_relative_to(real) for home in homes):
             yield real, folder
+
+
+def kernel_files() -> tuple[str, ...]:
+    """What stays writable below a fresh /proc: settings of the own namespaces, and for the host's root much more."""
+    names = ("sys", "pressure", "sysrq-trigger", "fs", "scsi", "acpi", "mtrr")
+    return tuple(f"/proc/{name}" for name in (names[:2] if os.geteuid() else names))
 
 
 @cache

@@ -79,11 +79,10 @@ class Mounts:
         for folder in (*host.SCRATCH, "/dev/shm"):  # noqa: S108
             self._sized(folder, "1777")
         self._add("--remount-ro", "/dev")
-        if os.geteuid() == 0:
-            for name in filter(os.path.exists, host.KERNEL_FILES):
-                self._add("--ro-bind", name, name)
-            for path in host.root_only():
-                self._hide(path, path.is_dir())
+        for name in filter(os.path.exists, host.kernel_files()):
+            self._add("--ro-bind", name, name)
+        for path in host.root_only():
+            self._hide(path, path.is_dir())
         for mask in self._view.masks:
             self._add("--tmpfs", mask)
         for other in self._view.homes:
