@@ -1,20 +1,23 @@
 """A believable session, told to a real journal: scenes that a test asks for, played by a stand-in for the supervisor.
 
 The stand-in is this process: it writes rows as a supervisor would and answers the orders it finds in the inbox.
-`python -m tests.tui.story FOLDER` plays it slowly, to be watched with a screen.
+`python tests/tui/story.py FOLDER` plays it at a human pace; `proctor attach FOLDER` watches it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from proctor.journal import events as ev
+from proctor.journal.state import State
 from proctor.journal.store import Journal, journal_path
 from proctor.journal.stream import StreamWriter, stream_path
 from proctor.supervisor import inbox, process
@@ -84,7 +87,7 @@ class Story:
             self.journal.append(*events)
 
     @property
-    def state(self):
+    def state(self) -> State:
         with self.lock:
             return self.journal.state()
 
@@ -190,11 +193,8 @@ class Story:
     ) -> None:
         worker = {"pid": os.getpid(), "alive": alive, "frozen": frozen, "lines": 12, "cpu_s": 4, "model": model}
         with self.lock:
-            self.journal.write_live(worker=worker, loop={"step": step, "iteration": self.state_unlocked.iteration})
-
-    @property
-    def state_unlocked(self):
-        return self.journal.state()
+            iteration = self.journal.state().iteration
+            self.journal.write_live(worker=worker, loop={"step": step, "iteration": iteration})
 
     def status(self, status: SessionStatus, why: str | None = None) -> None:
         self.append(ev.StatusChanged(status=status, why=why))
@@ -315,6 +315,20 @@ class Story:
         self.live(alive=False, step="decide")
         return self
 
+    def plateau_asked(self) -> Story:
+        """The same, and the contract says that the operator decides."""
+        self.plateau()
+        self.append(
+            ev.RequestOpened(
+                id=self.state.next_request,
+                request=RequestKind.PLATEAU,
+                what="go on after a plateau (same_failure)?",
+                why="iteration 4: test_stream.StreamTest.test_rows",
+                task=3,
+            )
+        )
+        return self
+
     def rolled_back(self) -> Story:
         """Back at the second task, everything else kept."""
         self.running()
@@ -425,9 +439,35 @@ SCENES: dict[str, Callable[[Path], Story]] = {
     "hard": lambda path: Story(path).hard(),
     "parked": lambda path: Story(path).parked(),
     "plateau": lambda path: Story(path).plateau(),
+    "plateau_asked": lambda path: Story(path).plateau_asked(),
     "rolled_back": lambda path: Story(path).rolled_back(),
     "weak": lambda path: Story(path, sandbox="weak").running(),
     "none": lambda path: Story(path, sandbox="none").asking(),
     "done": lambda path: Story(path).done(),
     "interrupted": lambda path: Story(path, alive=False).running(),
 }
+
+
+def play(workspace: Path, pace: float = 0.4) -> None:
+    """Tell the session at a human pace, answering orders, until interrupted."""
+    story = Story(workspace).running()
+    started = time.monotonic()
+    words = ("read", "edit", "shell")
+    step = 0
+    while True:
+        story.answer_orders()
+        if story.state.status is SessionStatus.RUNNING:
+            step += 1
+            story.live()
+            story.tool(words[step % 3], command=f"python -m unittest tests.test_stream  # {step}")
+            story.say(f"Ran {step} tests in {step / 100:.2f}s")
+            active = 42 * 60_000 + int((time.monotonic() - started) * 1000)
+            tokens = (812_345 + step * 4_321, Source.REPORTED)
+            story.spend(wall_clock=active, tokens=tokens, cost=(9_300_000 + step * 90_000, Source.REPORTED))
+            if step % 60 == 0:
+                story.ask("git push origin proctor/7")
+        time.sleep(pace)
+
+
+if __name__ == "__main__":
+    play(Path(sys.argv[1]))

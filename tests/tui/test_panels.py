@@ -224,7 +224,7 @@ def test_the_budget_panel_fits_its_height(rows: int) -> None:
 
 def test_what_is_exhausted_is_not_said_to_be_exhausted_soon() -> None:
     live = {"exhaustion": {"cost": 1, "tokens": 3_720}, "burn": {"tokens": 19_000}}
-    full = a_state(used={Dimension.COST: ev.Figure(20_400_000)})
+    full = a_state(used={Dimension.COST: ev.Figure(20_400_000), Dimension.WALL_CLOCK: ev.Figure(60_000)})
     shown = text(gauges.panel(a_view(full, gauges=live), gauges.read(a_view(full)), 36, 30))
     assert "tokens in about 1 h 2 min" in shown
 

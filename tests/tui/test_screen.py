@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from proctor.errors import UsageError
 from proctor.tui.actions import ACTIONS
 from proctor.tui.spans import plain
 from proctor.tui.widgets.log import drawn
@@ -23,6 +24,7 @@ WORDS = {
     "hard": "ASKING",
     "parked": "PARKED",
     "plateau": "PLATEAU",
+    "plateau_asked": "PLATEAU",
     "rolled_back": "PAUSED",
     "weak": "RUNNING",
     "none": "ASKING",
@@ -318,6 +320,22 @@ async def test_a_ceiling_that_stopped_it_can_be_raised_from_here(workspace: Path
         assert taken[0].args == {"dimension": "tokens", "by": 500_000}
         await until(pilot, lambda: "2.5M" in shown(pilot.app))
     story.close()
+
+
+async def test_a_start_that_fails_with_many_lines_is_shown_as_a_page(workspace: Path, desk: Desk) -> None:
+    (workspace / "proctor.yaml").write_text("goal: something")
+
+    def start() -> None:
+        raise UsageError("proctor.yaml:1: budget: missing\nproctor.yaml:1: worker: missing")
+
+    app = desk.app()
+    app.start = start
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await until(pilot, lambda: "p run it now" in shown(app))
+        await pilot.press("p")
+        await until(pilot, lambda: "worker: missing" in shown(app) and "budget: missing" in shown(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "p run it now" in shown(app))
 
 
 async def test_stop_wants_a_second_press_and_says_so(story: Story, desk: Desk) -> None:

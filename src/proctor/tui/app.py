@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +15,7 @@ from typing import Any, ClassVar
 from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.message import Message
 
 from proctor.supervisor.client import Client
@@ -66,7 +69,7 @@ class ProctorApp(App[int]):
         self._clock = clock
         self.workspace = workspace
         self.offline, self.start, self.diff = offline, start, diff
-        self.view = View(workspace, clock())
+        self.view = View(workspace, clock(), looked=False)
         self.feed = Feed(lambda: Client(workspace), self._wake)
         self.operator = Operator(self)
         self.session = Session()
@@ -87,6 +90,8 @@ class ProctorApp(App[int]):
         for problem in (*self.themes.problems, self._keys_problem):
             if problem:
                 self.say(problem, well=False)
+        if not self.is_headless:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 0)
         self._write(terminal.KEEP_TITLE)
         self.feed.start()
         self.set_interval(FIGURES, self._tick)
@@ -131,6 +136,7 @@ class ProctorApp(App[int]):
             worker=news.worker,
             fired=news.fired,
             trouble=news.trouble,
+            looked=True,
         )
         self.session.log_view.add(news.entries)
         for verb, text, well in news.answers:
@@ -153,8 +159,9 @@ class ProctorApp(App[int]):
         startable = self.view.state is None and (self.workspace / "proctor.yaml").exists()
         self.view = replace(self.view, now=self._clock(), startable=startable)
         self.session.tick()
-        if isinstance(self.screen, Budget):
-            self.screen.show()
+        for screen in self.screen_stack:
+            if isinstance(screen, Budget):
+                screen.show()
 
     @property
     def dock(self) -> Dock:
@@ -181,12 +188,17 @@ class ProctorApp(App[int]):
 
     def action_copy_text(self) -> None:
         """Copy what the page in front shows."""
-        if isinstance(self.screen, Reading):
+        if isinstance(self.screen, Reading) and self.screen.text:
             self.copy(self.screen.text)
 
     def key_of(self, verb: str) -> str:
         """The key of an action, as bound now."""
         return self._keys.get(verb, BY_VERB[verb].key)
+
+    def action_command_palette(self) -> None:
+        """The palette, in words that every terminal can show."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder="find an action", id="--command-palette"))
 
     def action_leave(self) -> None:
         self.exit(0)

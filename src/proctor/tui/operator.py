@@ -17,6 +17,7 @@ from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.panels import request as requests
 from proctor.tui.screens.prompt import Prompt
+from proctor.tui.screens.reading import Reading
 from proctor.words import Dimension, RequestKind
 
 if TYPE_CHECKING:
@@ -203,6 +204,8 @@ class Operator:
             self._busy.discard(name)
             if well and then is not None:
                 then(text)
+            elif "\n" in text.strip():
+                self._app.push_screen(Reading(f"{name.capitalize()}: it did not work", text.strip().split("\n")))
             elif text:
                 self._app.say(text, well=well)
 

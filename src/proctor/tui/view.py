@@ -25,7 +25,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One moment of one session. `state` is None before there is a journal.
+    """One moment of one session. `state` is None before there is a journal, and until it was `looked` for one.
 
     `gauges`, `loop` and `worker` are the live rows: hints, each of their fields may be missing. `fired` is the last
     plateau that fired, `trouble` one line when the journal cannot be read, `startable` whether a contract is there.
@@ -41,6 +41,7 @@ class View:
     fired: PlateauFired | None = None
     trouble: str = ""
     startable: bool = False
+    looked: bool = True
 
     @property
     def project(self) -> str:
@@ -187,7 +188,7 @@ def holding(view: View) -> frozenset[Need]:
         Need.AT_CEILING: view.ceiling is not None,
         Need.GOOD: view.good is not None,
         Need.UNDO: past.undo_target is not None,
-        Need.REDO: past.redo_target is not None,
+        Need.REDO: past.redo_target is not None and rolled_back(view) is not None,
     }
     return frozenset(need for need, holds in facts.items() if holds)
 

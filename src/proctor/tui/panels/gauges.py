@@ -9,12 +9,14 @@ from proctor.budget.thresholds import level_of
 from proctor.tui import format as fmt
 from proctor.tui.spans import Line, Role, join, line, pad, spread, width
 from proctor.tui.view import View
-from proctor.words import Dimension, Level, Source
+from proctor.words import Dimension, Level, SessionStatus, Source
 
-LEAD = 5
+LEAD = 3
 """Points by which a gauge must be ahead before it passes the one above it: nothing dances."""
-PACED = 30
+PACED = 28
 """Column from which burn and sparkline stand in a gauge's own line, where there is room for them."""
+SETTLED = 15_000
+"""Milliseconds of active time before a rate is worth a forecast."""
 _BLAST = (Dimension.FILES_TOUCHED, Dimension.LINES_CHANGED, Dimension.BYTES_WRITTEN)
 
 
@@ -77,7 +79,7 @@ def head(gauge: Gauge, room: int, beside: Line = ()) -> Line:
     loud = Role.TEXT if gauge.level in (Level.OK, Level.ALERT) else role
     share = "? %" if gauge.used is None else fmt.percent(gauge.used, gauge.limit)
     right = line((f"{share:>5}", loud), (f" {fmt.LEVEL[gauge.level]:<5}", role))
-    name = line((f"{fmt.LABEL[gauge.dimension]:<9} ", Role.DIM if gauge.level is Level.OK else loud))
+    name = line((f"{fmt.LABEL[gauge.dimension]:<8} ", Role.DIM if gauge.level is Level.OK else loud))
     used = line(name, (_used(gauge), loud))
     whole = line(used, (" of ", Role.FAINT), (fmt.limit(gauge.dimension, gauge.limit), Role.DIM))
     if beside and width(whole) < PACED and PACED + width(beside) + width(right) < room:
@@ -95,10 +97,7 @@ def pace(view: View, dimension: Dimension) -> Line:
     """How fast a dimension goes, lately; nothing when it is not known or goes by itself."""
     rate = view.rate("burn", dimension)
     said = fmt.per_minute(dimension, rate) if rate else ""
-    if not said:
-        return ()
-    mark = fmt.MARK[_source(view, dimension)]
-    return line((f"{said:<9} {fmt.spark(view.spark(dimension))}", Role.DIM), (f" {mark}" if mark else "", Role.DIM))
+    return line((f"{said:<9} {fmt.spark(view.spark(dimension))}", Role.DIM)) if said else ()
 
 
 def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int) -> list[Line]:
@@ -160,25 +159,26 @@ def _used(gauge: Gauge) -> str:
     return f"≥{text}" if gauge.source is Source.UNKNOWN else text
 
 
-def _source(view: View, dimension: Dimension) -> Source:
+def _mark(view: View, dimension: Dimension) -> str:
     figure = view.figures.get(dimension)
-    return figure.source if figure else Source.MEASURED
+    return fmt.MARK[figure.source] if figure else ""
 
 
 def _tail(view: View, gauges: Sequence[Gauge], *, paced: bool) -> list[Line]:
     """Burn, time to exhaustion, blast radius: each only when it is known."""
     found: list[Line] = []
-    burning = next((rate for g in gauges if (rate := pace(view, g.dimension))), pace(view, Dimension.TOKENS))
+    dimensions = (*(gauge.dimension for gauge in gauges), Dimension.TOKENS)
+    burning = next((dimension for dimension in dimensions if pace(view, dimension)), None)
     if burning and not paced:
-        found.append(line(("burn      ", Role.DIM), burning))
+        found.append(line(("burn     ", Role.DIM), pace(view, burning), (f" {_mark(view, burning)}", Role.DIM)))
     left = {g.dimension: s for g in gauges if g.level is not Level.HARD and (s := view.rate("exhaustion", g.dimension))}
-    if left and view.alive:
+    if left and view.status is SessionStatus.RUNNING and view.active_ms >= SETTLED:
         first = min(left, key=lambda dimension: left[dimension])
         found.append(
-            line(("exhausts  ", Role.DIM), (f"{fmt.LABEL[first]} in about {fmt.lasting(left[first])}", Role.TEXT))
+            line(("exhausts ", Role.DIM), (f"{fmt.LABEL[first]} in about {fmt.lasting(left[first])}", Role.TEXT))
         )
     if blast := _blast(view):
-        found.append(line(("blast     ", Role.DIM), (blast, Role.TEXT)))
+        found.append(line(("blast    ", Role.DIM), (blast, Role.TEXT)))
     return found
 
 

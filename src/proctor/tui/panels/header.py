@@ -29,7 +29,7 @@ def status_badge(view: View) -> Line:
 def header(view: View, room: int, *, hidden_requests: int = 0) -> Line:
     """One line of at most `room` cells; fields are dropped whole, the least important first."""
     left, right = _left(view), _right(view, hidden_requests)
-    badge = status_badge(view)
+    badge = status_badge(view) if view.looked else line(" ")
     room_left = room - 1 - sum(len(text) for text, _ in badge)
     if room_left < 30:
         badge = (badge[-1],)
@@ -74,13 +74,13 @@ def _right(view: View, hidden_requests: int) -> list[tuple[int, Line]]:
     return fields
 
 
-def tabs(names: tuple[str, ...], chosen: int, beside: tuple[str, ...], room: int) -> Line:
-    """The panels to choose from, by number, and on the right what goes on in the chosen one."""
+def tabs(names: tuple[tuple[str, str], ...], chosen: int, beside: tuple[str, ...], room: int) -> Line:
+    """The panels to choose from, `(key, name)`, and on the right what goes on in the chosen one."""
     fields = []
-    for number, name in enumerate(names, 1):
+    for number, (key, name) in enumerate(names, 1):
         if number == chosen:
-            fields.append((0, line((f" {number} {name} ", Role.PLAIN_BADGE))))
+            fields.append((0, line((f" {key} {name} ", Role.PLAIN_BADGE))))
         else:
-            fields.append((number, line((f" {number} ", Role.FAINT), (f"{name} ", Role.DIM))))
+            fields.append((number, line((f" {key} ", Role.FAINT), (f"{name} ", Role.DIM))))
     left, right = fit(fields, room, 1), line(("   ".join(word for word in beside if word) + " ", Role.DIM))
     return spread(left, right if width(left) + width(right) + 3 <= room else (), room)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def show_help(screen: Session) -> None:
     """What every key does here and now."""
-    screen.app.push_screen(Reading("Help", pages(screen.offered_keys(), screen.size.width - 8), key="question_mark"))
+    screen.app.push_screen(
+        Reading("Help", pages(screen.offered_keys(), screen.size.width - 8), key=screen.proctor.key_of("help"))
+    )
 
 
 def inspect(screen: Session) -> None:
@@ -29,7 +31,7 @@ def inspect(screen: Session) -> None:
             "",
             *(f"{name}: {value}" for name, value in request.opened.input.items()),
         ]
-        screen.app.push_screen(Reading(f"Request #{request.id}", raw, key="i"))
+        screen.app.push_screen(Reading(f"Request #{request.id}", raw, key=screen.proctor.key_of("inspect")))
 
 
 def diff(screen: Session) -> None:
@@ -37,7 +39,9 @@ def diff(screen: Session) -> None:
 
     def show(patch: str) -> None:
         raw = patch.split("\n") if patch.strip() else ["Nothing has changed since the last good checkpoint."]
-        screen.app.push_screen(Reading("Since the last good checkpoint", raw, patch_line, key="v"))
+        screen.app.push_screen(
+            Reading("Since the last good checkpoint", raw, patch_line, key=screen.proctor.key_of("diff"))
+        )
 
     screen.proctor.operator.show_diff(show)
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import Key
 from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
@@ -66,7 +67,10 @@ class Reading(ModalScreen[None]):
     """A titled page over the session; escape, `q` or the key that opened it closes it."""
 
     CSS_PATH = "overlay.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "close", show=False),
+        Binding("y", "app.copy_text", "copy", show=False),
+    ]
 
     def __init__(
         self, title: str, raw: Sequence[str] | Sequence[Line], drawn: Callable[[str], Line] | None = None, key: str = ""
@@ -82,10 +86,12 @@ class Reading(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self._page.focus()
-        if self._key:
-            self._bindings.bind(self._key, "dismiss", show=False)
-        if self.text:
-            self._bindings.bind("y", "app.copy_text", show=False)
+
+    def on_key(self, event: Key) -> None:
+        """The key that opened the page closes it."""
+        if self._key in (event.key, event.character):
+            event.stop()
+            self.dismiss()
 
     @property
     def keys_shown(self) -> tuple[tuple[str, str], ...]:

@@ -23,7 +23,7 @@ from proctor.words import Dimension
 if TYPE_CHECKING:
     from proctor.tui.app import ProctorApp
 
-WIDE, HUGE = 100, 160
+WIDE, HUGE = 100, 190
 """Columns from which three panels stand beside each other, and from which they say more."""
 TALL = 18
 """Rows below which only what is needed now is shown."""
@@ -32,6 +32,7 @@ FACTS = ("header", "caution", "banner", "tabs", "tasks", "drift", "empty", "stri
 """Panels that change when the session moves."""
 FIGURES = ("gauges", "folded", "header", "banner", "tasks", "empty", "strip", "footer")
 """Panels that hold figures and times: painted at a bounded rate."""
+TABS = ("tab_1", "tab_2", "tab_3")
 _PALETTE_KEYS = ("enter", "do it"), ("esc", "close")
 
 
@@ -60,7 +61,7 @@ class Session(Screen[None]):
             "tasks": lambda width, _: tasks.tasks(self.proctor.view, width, detail=self._huge),
             "drift": lambda width, _: tasks.drift(self.proctor.view, width),
             "gauges": lambda width, height: gauges.panel(self.proctor.view, self._gauges(), width, height),
-            "empty": lambda width, _: empty.empty(self.proctor.view, width, self.keys()),
+            "empty": self._empty,
             "strip": lambda width, _: [strip.strip(self.proctor.view, width, self.keys())],
             "footer": self._footer,
         }
@@ -92,7 +93,8 @@ class Session(Screen[None]):
 
     @property
     def _in_front(self) -> bool:
-        return self.app.screen is self
+        stack = self.app.screen_stack
+        return bool(stack) and stack[-1] is self
 
     @property
     def _huge(self) -> bool:
@@ -229,10 +231,15 @@ class Session(Screen[None]):
     def _tabs(self, width: int, _: int) -> list[Line]:
         view = self.proctor.view
         total = len(view.state.tasks) if view.state else 0
-        names = (f"tasks {view.verified}/{total}", "worker", "budget")
+        named = zip(TABS, (f"tasks {view.verified}/{total}", "worker", "budget"), strict=True)
+        names = tuple((shown(self.proctor.key_of(verb)), name) for verb, name in named)
         return [header.tabs(names, self.tab, self._log_words() if self.tab == 2 else (), width)]
 
+    def _empty(self, width: int, _: int) -> list[Line]:
+        view = self.proctor.view
+        return empty.empty(view, width, self.keys()) if view.state is None and view.looked else []
+
     def _footer(self, width: int, _: int) -> list[Line]:
-        if not self._in_front:
-            return [overlay(getattr(self.app.screen, "keys_shown", _PALETTE_KEYS), width)]
+        if not self._in_front and (stack := self.app.screen_stack):
+            return [overlay(getattr(stack[-1], "keys_shown", _PALETTE_KEYS), width)]
         return [footer(self.keys(), width, armed_stop=self.proctor.operator.stop_armed)]
