@@ -220,6 +220,18 @@ def test_a_mount_point_in_the_workspace_itself_is_never_made(bwrap: Backend, pol
     assert not (workspace / "etc").exists()
 
 
+def test_what_cannot_be_shown_is_named(bwrap: Backend, policy: Policy, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+    for source, reason in ((tmp_path / "link", "symbolic link"), (tmp_path / "nothing", "No such file")):
+        with pytest.raises(Unrecoverable, match=reason):
+            bwrap.launch(["true"], replace(policy, readonly=((source, Path("/shown")),)))
+
+
+def test_no_argument_of_bubblewrap_can_be_smuggled_in(bwrap: Backend, policy: Policy) -> None:
+    with pytest.raises(UsageError, match="NUL"):
+        bwrap.launch(["true"], replace(policy, environment={"A": "1\0--bind\0/\0/"}))
+
+
 def test_a_read_only_workspace(shell: Shell, workspace: Path) -> None:
     assert shell("cat src/app.py; ls -A secrets; touch x 2>/dev/null; echo $?", writable=False) == (
         0,

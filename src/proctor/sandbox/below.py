@@ -5,6 +5,7 @@ While no worker runs, what was found so is what a mount will find.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -16,28 +17,46 @@ REPOSITORY = ".git"
 MOST_FOLDERS = 50_000
 
 
+PLAIN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def open_folder(path: Path) -> int:
+    """A path descriptor of a folder; OSError if it is none, or a link."""
+    return os.open(path, PLAIN | os.O_DIRECTORY)
+
+
+def open_plain(path: Path) -> int:
+    """A path descriptor of a file or folder that is no link itself; Unrecoverable otherwise."""
+    try:
+        fd = os.open(path, PLAIN)
+    except OSError as error:
+        raise Unrecoverable(f"{path} cannot be shown in the sandbox: {error.strerror}", "sandbox") from None
+    return _no_link(fd, str(path), path.name)
+
+
 def open_below(top: int, parts: tuple[str, ...]) -> int | None:
     """A path descriptor of `parts` below the folder `top`, None if nothing is there; Unrecoverable at a link."""
     here = os.dup(top)
-    try:
-        for part in parts:
-            try:
-                following = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
-            except (FileNotFoundError, NotADirectoryError):
-                return None
+    for part in parts:
+        try:
+            following = os.open(part, PLAIN, dir_fd=here)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        finally:
             os.close(here)
-            here = following
-            if stat.S_ISLNK(os.fstat(here).st_mode):
-                raise Unrecoverable(
-                    f"{'/'.join(parts)}: {part!r} is a symbolic link, and a link can be turned elsewhere: "
-                    "replace it by what it points to, or leave it out of the contract",
-                    "sandbox",
-                )
-        found, here = here, -1
-        return found
-    finally:
-        if here >= 0:
-            os.close(here)
+        here = _no_link(following, "/".join(parts), part)
+    return here
+
+
+def _no_link(fd: int, path: str, name: str) -> int:
+    if not stat.S_ISLNK(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise Unrecoverable(
+        f"{path}: {name!r} is a symbolic link, and a link can be turned elsewhere: replace it by what it points to, "
+        "or leave it out of the contract",
+        "sandbox",
+    )
 
 
 def is_folder(fd: int) -> bool:
@@ -46,19 +65,19 @@ def is_folder(fd: int) -> bool:
 
 def make_below(top: int, parts: tuple[str, ...], folder: bool) -> None:
     """Makes an empty folder or file at `parts`, with the folders on the way."""
+    *above, last = parts
     here = os.dup(top)
     try:
-        for depth, part in enumerate(parts, 1):
-            if depth == len(parts) and not folder:
-                os.close(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=here))
-                return
-            if open_existing := open_below(here, (part,)):
-                following = open_existing
-            else:
+        for part in above:
+            with contextlib.suppress(FileExistsError):
                 os.mkdir(part, dir_fd=here)
-                following = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+            following = os.open(part, PLAIN | os.O_DIRECTORY, dir_fd=here)
             os.close(here)
             here = following
+        if folder:
+            os.mkdir(last, dir_fd=here)
+        else:
+            os.close(os.open(last, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644, dir_fd=here))
     finally:
         os.close(here)
 

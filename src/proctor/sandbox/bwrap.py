@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
+from proctor.errors import UsageError
 from proctor.sandbox import guarded, host, kill, limits
 from proctor.sandbox.mounts import Mounts
 from proctor.sandbox.policy import GATEWAY_PORT, Policy, settled
@@ -102,8 +103,7 @@ class Bubblewrap(Backend):
             environment = {**host.environment(), **policy.environment}
             variables = [word for name, text in environment.items() for word in ("--setenv", name, text)]
             chdir = ["--chdir", str(policy.chdir or policy.workspace)]
-            os.write(words, b"".join(os.fsencode(word) + b"\0" for word in (*WALLS, *variables, *mounts.words, *chdir)))
-            os.lseek(words, 0, os.SEEK_SET)
+            _write(words, (*WALLS, *variables, *mounts.words, *chdir))
 
             def command(status: int, gate: int) -> list[str]:
                 own = ["--args", str(words), "--json-status-fd", str(status), "--block-fd", str(gate)]
@@ -112,12 +112,16 @@ class Bubblewrap(Backend):
             held = hold(command, self.binary, fds=mounts.fds, environment={}, streams=streams)
         finally:
             mounts.close()
-        try:
+        with held.guarded():
             limits.impose(held.child, policy.limits, own_namespace=True)
             server = guarded.listen(held.child, GATEWAY_PORT) if policy.listen else None
-            running = Inside(held, server)
-        except BaseException:
-            held.abandon()
-            raise
-        held.release()
-        return running
+            return Inside(held, server)
+
+
+def _write(fd: int, words: tuple[str, ...]) -> None:
+    """Puts bubblewrap's arguments into a file for `--args`: nothing of them shows in the host's process list."""
+    if any("\0" in word for word in words):
+        raise UsageError("a path or a variable of the sandbox holds a NUL character: take it out")
+    with open(fd, "wb", closefd=False) as file:
+        file.write(b"".join(os.fsencode(word) + b"\0" for word in words))
+    os.lseek(fd, 0, os.SEEK_SET)

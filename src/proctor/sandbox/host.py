@@ -68,35 +68,39 @@ def view() -> View:
 
 @cache
 def _view(home: str, path: str) -> View:
-    account = Path(pwd.getpwuid(os.getuid()).pw_dir)
-    place = Path(home or account).resolve()
-    homes = tuple({place, account.resolve()} - {Path("/")})
+    try:
+        account = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a user id without an account, as containers have it
+        account = ""
+    homes = tuple(Path(text).resolve() for text in (home, account) if text and Path(text).resolve() != Path("/"))
     folders = (home if home.parent in SHARED else home.parent for home in homes)
-    masks = tuple(folder for folder in folders if _below_system(folder))
-    return View(place, homes, masks, tuple(_tools(place, homes, masks, path)))
+    masks = tuple({folder for folder in folders if _below_system(folder)})
+    return View(homes[0] if homes else Path("/home/worker"), homes, masks, tuple(_tools(homes, masks, path)))
 
 
 def _below_system(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in SYSTEM)
 
 
-def _tools(place: Path, homes: tuple[Path, ...], masks: tuple[Path, ...], path: str) -> Iterator[tuple[Path, Path]]:
-    found = {place / name for name in TOOLS}
+def _tools(homes: tuple[Path, ...], masks: tuple[Path, ...], path: str) -> Iterator[tuple[Path, Path]]:
+    found = {home / name for home in homes[:1] for name in TOOLS}
     for folder in OWN:
         found |= {folder, folder.resolve()}
     for name in filter(os.path.isabs, path.split(os.pathsep)):
-        prefix = Path(name).parent
-        is_prefix = any((prefix / mark).exists() for mark in ("pyvenv.cfg", "conda-meta"))
-        found.add(prefix if is_prefix else Path(name))
+        folder = Path(os.path.normpath(name))
+        is_prefix = any((folder.parent / mark).exists() for mark in ("pyvenv.cfg", "conda-meta"))
+        if not folder.is_relative_to("/mnt"):  # programs of another system
+            found.add(folder.parent if is_prefix else folder)
     missing = {
         folder
         for folder in found
-        if folder.is_dir() and (not _below_system(folder) or any(map(folder.is_relative_to, masks)))
+        if folder.is_dir()
+        and (not _below_system(folder) or any(map(folder.is_relative_to, masks)))
+        and not any(home.is_relative_to(folder.resolve()) for home in homes)
     }
     for folder in sorted(missing):
-        real = folder.resolve()
-        if not missing.intersection(folder.parents) and not any(home.is_relative_to(real) for home in homes):
-            yield real, folder
+        if not missing.intersection(folder.parents):
+            yield folder.resolve(), folder
 
 
 def kernel_files() -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from proctor.sandbox import kill, limits
 from proctor.sandbox.policy import DOOR, GATEWAY, Policy
-from proctor.sandbox.running import Held, Running, hold
+from proctor.sandbox.running import Held, Running, StartFailed, hold, refused
 
 KEEPER = Path(__file__).with_name("keeper.py")
 
@@ -45,29 +46,49 @@ def launch(
     scratch: Path | None = None,
 ) -> Running:
     """Starts a command below a keeper, under Landlock `rules` if there are any; removes `scratch` at the end."""
-    server = socket.create_server(("127.0.0.1", 0)) if policy.listen else None
-    connect = [server.getsockname()[1]] if server else []
+    with contextlib.ExitStack() as undo:
+        if scratch:
+            undo.callback(shutil.rmtree, scratch, ignore_errors=True)
+        server = undo.enter_context(socket.create_server(("127.0.0.1", 0))) if policy.listen else None
+        connect = [server.getsockname()[1]] if server else []
 
-    def real(text: str) -> str:
-        """The door and the gateway have no fixed place where there is no namespace."""
-        text = text.replace(DOOR, str(policy.door)) if policy.door else text
-        return text.replace(GATEWAY, f"127.0.0.1:{connect[0]}") if connect else text
+        def real(text: str) -> str:
+            """The door and the gateway have no fixed place where there is no namespace."""
+            text = text.replace(DOOR, str(policy.door)) if policy.door else text
+            return text.replace(GATEWAY, f"127.0.0.1:{connect[0]}") if connect else text
 
-    leash_end, leash = os.pipe()
-    walls = json.dumps(rules and {**rules, "connect": connect})
+        leash_end, leash = os.pipe()
+        undo.callback(os.close, leash)
+        walls = json.dumps(rules and {**rules, "connect": connect})
 
-    def command(status: int, gate: int) -> list[str]:
-        own = [sys.executable, "-I", "-S", str(KEEPER), str(status), str(gate), str(leash_end), walls]
-        return own + [real(word) for word in argv]
+        def command(status: int, gate: int) -> list[str]:
+            own = [sys.executable, "-I", "-S", str(KEEPER), str(status), str(gate), str(leash_end), walls]
+            return own + [real(word) for word in argv]
 
-    variables = {name: real(text) for name, text in environment.items()}
+        variables = {name: real(text) for name, text in environment.items()}
+        try:
+            held = hold(
+                command,
+                Path(sys.executable),
+                fds=[leash_end],
+                environment=variables,
+                streams=streams,
+                place=_place(policy),
+            )
+        except StartFailed:
+            raise refused(f"{KEEPER} could not be run by {sys.executable}: repair this installation") from None
+        finally:
+            os.close(leash_end)
+        with held.guarded():
+            limits.impose(held.child, policy.limits, own_namespace=False)
+            running = Kept(held, leash, server, scratch)
+        undo.pop_all()
+        return running
+
+
+def _place(policy: Policy) -> Path:
+    """Where the command starts: a copy is worked in where it lies."""
     place = policy.chdir or policy.workspace
     if policy.source and place.is_relative_to(policy.workspace):
-        place = policy.source / place.relative_to(policy.workspace)
-    try:
-        held = hold(command, Path(sys.executable), fds=[leash_end], environment=variables, streams=streams, place=place)
-    finally:
-        os.close(leash_end)
-    limits.impose(held.child, policy.limits, own_namespace=False)
-    held.release()
-    return Kept(held, leash, server, scratch)
+        return policy.source / place.relative_to(policy.workspace)
+    return place

@@ -10,12 +10,11 @@ buries, so that nothing can be reached by them and the kernel refuses to rename 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.sandbox import host
-from proctor.sandbox.below import REPOSITORY, is_folder, make_below, open_below
+from proctor.sandbox.below import REPOSITORY, is_folder, make_below, open_below, open_folder, open_plain
 from proctor.sandbox.policy import DOOR, Policy, relative_parts
 
 STATE = ".proctor"
@@ -34,34 +33,32 @@ class Mounts:
     def __init__(self, policy: Policy) -> None:
         self.words: list[str] = []
         self.fds: list[int] = []
-        self._opened: list[int] = []
         self._policy = policy
         self._view = host.view()
         self._scratch = str(policy.limits.scratch)
+        top = open_folder(policy.folder)
         try:
             self._host()
-            self._workspace()
-            self._extras()
+            self._workspace(top)
+            self._extras(top)
         except BaseException:
             self.close()
             raise
+        finally:
+            os.close(top)
 
     def close(self) -> None:
-        for fd in (*self.fds, *self._opened):
+        for fd in self.fds:
             os.close(fd)
         self.fds.clear()
-        self._opened.clear()
 
     def _add(self, *words: str | Path) -> None:
         self.words += map(str, words)
 
-    def _keep(self, fd: int) -> int:
-        self._opened.append(fd)
-        return fd
-
     def _bind(self, fd: int, target: str | Path, writable: bool = False) -> None:
-        self.fds.append(os.dup(fd))
-        self._add("--bind-fd" if writable else "--ro-bind-fd", str(self.fds[-1]), target)
+        """Binds a path descriptor, which is no longer the caller's."""
+        self.fds.append(fd)
+        self._add("--bind-fd" if writable else "--ro-bind-fd", str(fd), target)
 
     def _empty(self, folder: str | Path) -> None:
         self._add("--tmpfs", folder, "--remount-ro", folder)
@@ -98,59 +95,55 @@ class Mounts:
         else:
             self._add("--ro-bind", NOTHING, target)
 
-    def _workspace(self) -> None:
+    def _workspace(self, top: int) -> None:
         policy, place = self._policy, self._policy.workspace
-        top = self._keep(_open_folder(policy.folder))
         hidden = _outermost({(STATE,), *map(relative_parts, policy.hide)})
         protected: set[Parts] = set()
         if policy.writable:
             protected = {(REPOSITORY,), *map(relative_parts, policy.protect), *_own_parts(policy)}
             protected = {parts for parts in protected if not any(parts[: len(other)] == other for other in hidden)}
-        found: list[tuple[Parts, int]] = []
+        self._bind(os.dup(top), place, policy.writable)
+        if policy.writable:
+            self._pin(top, hidden | protected)
         for parts in sorted(hidden | protected, key=lambda parts: (len(parts), parts)):
             fd = open_below(top, parts)
-            if fd is not None:
-                found.append((parts, self._keep(fd)))
-        self._bind(top, place, policy.writable)
-        if policy.writable:
-            self._pin(top, [parts for parts, _ in found])
-        for parts, fd in found:
+            if fd is None:
+                continue
             target = place.joinpath(*parts)
             if parts in hidden:
                 self._hide(target, is_folder(fd))
+                os.close(fd)
             else:
                 self._bind(fd, target)
 
-    def _pin(self, top: int, paths: Sequence[Parts]) -> None:
+    def _pin(self, top: int, paths: set[Parts]) -> None:
         """Keeps the folders above these paths from being renamed."""
-        above = sorted({parts[:depth] for parts in paths for depth in range(1, len(parts))}, key=len)
-        for parts in above:
-            fd = open_below(top, parts)
-            if fd is not None:
-                self._bind(self._keep(fd), self._policy.workspace.joinpath(*parts), writable=True)
-        if above:
-            self._bind(top, self._policy.workspace, writable=True)
+        above = {parts[:depth] for parts in paths for depth in range(1, len(parts))}
+        found = [(parts, fd) for parts in sorted(above, key=len) if (fd := open_below(top, parts)) is not None]
+        for parts, fd in found:
+            self._bind(fd, self._policy.workspace.joinpath(*parts), writable=True)
+        if found:
+            self._bind(os.dup(top), self._policy.workspace, writable=True)
 
-    def _extras(self) -> None:
+    def _extras(self, top: int) -> None:
         policy = self._policy
         binds = list(policy.readonly)
         if policy.source:
             binds += [(policy.workspace.joinpath(*parts),) * 2 for parts in _own_parts(policy)]
         for source, target in binds:
-            fd = self._keep(os.open(source, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
-            if target.is_relative_to(policy.workspace):
-                self._need_mount_point(target, is_folder(fd))
+            fd = open_plain(source)
             self._bind(fd, target)
+            if target.is_relative_to(policy.workspace):
+                self._need_mount_point(top, target, is_folder(fd))
         if policy.door:
-            self._bind(self._keep(_open_folder(policy.door)), DOOR)
+            self._bind(open_folder(policy.door), DOOR)
         for mask in (*self._view.masks, Path("/")):
             if mask != self._view.home:
                 self._add("--remount-ro", mask)
 
-    def _need_mount_point(self, target: Path, folder: bool) -> None:
+    def _need_mount_point(self, top: int, target: Path, folder: bool) -> None:
         """Below the workspace a mount point must exist; in a throwaway copy, where no worker runs, it is made."""
         parts = target.relative_to(self._policy.workspace).parts
-        top = self._keep(_open_folder(self._policy.folder))
         fd = open_below(top, parts)
         if fd is not None:
             os.close(fd)
@@ -158,10 +151,6 @@ class Mounts:
             make_below(top, parts, folder)
         else:
             raise UsageError(f"{target}: nothing is there to bind over, and nothing is made there: create it first")
-
-
-def _open_folder(path: Path) -> int:
-    return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def _outermost(paths: set[Parts]) -> set[Parts]:

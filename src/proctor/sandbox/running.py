@@ -6,6 +6,7 @@ Every backend's first process speaks bubblewrap's status protocol on a descripto
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -184,23 +185,27 @@ def _exit_code(status: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A sandbox that exists and waits for `release` before its command; nothing of the command has run."""
+    """A sandbox that exists and waits at its gate before its command; nothing of the command has run."""
 
     process: subprocess.Popen[bytes]
     status: int
     gate: int
     child: int
 
-    def release(self) -> None:
-        os.write(self.gate, b"\n")
-        os.close(self.gate)
-
-    def abandon(self) -> None:
-        kill.send(self.child, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
-        os.close(self.gate)
-        os.close(self.status)
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Lets the command go at the end of the block; at an exception in it nothing of the sandbox is left."""
+        try:
+            yield
+            os.write(self.gate, b"\n")
+        except BaseException:
+            kill.send(self.child, signal.SIGKILL)
+            self.process.kill()
+            self.process.wait()
+            os.close(self.status)
+            raise
+        finally:
+            os.close(self.gate)
 
 
 def hold(

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from proctor.sandbox import host
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    host._view.cache_clear()
+
+
+def test_only_the_home_is_masked_where_its_neighbours_are_the_system() -> None:
+    view = host._view("/var/lib/ci", "")
+    assert (view.home, view.masks) == (Path("/var/lib/ci"), (Path("/var/lib/ci"),))
+
+
+def test_the_neighbours_of_a_home_below_the_system_are_masked_with_it() -> None:
+    assert host._view("/usr/home/operator", "").masks == (Path("/usr/home"),)
+
+
+def test_a_home_elsewhere_needs_no_mask() -> None:
+    assert host._view("/data/people/operator", "").masks == ()
+
+
+def test_a_user_without_account_and_home_has_a_scratch_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    for home in ("", "/"):
+        view = host._view(home, "")
+        assert (view.home, view.homes) == (Path("/home/worker"), ())
+
+
+def test_programs_come_back_and_nothing_around_them(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for name in ("home/.local/bin", "home/.ssh", "env/bin", "env/lib", "project/bin", "project/secrets"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "env/pyvenv.cfg").touch()
+    (tmp_path / "linked").symlink_to(tmp_path / "project" / "bin")
+    path = [
+        tmp_path / "env/bin",
+        tmp_path / "linked",
+        tmp_path / "nothing",
+        "/usr/bin",
+        "/mnt/c/Windows",
+        home,
+        "relative",
+    ]
+    shown = dict(reversed(pair) for pair in host._view(str(home), os.pathsep.join(map(str, path))).tools)
+    below = {target: source for target, source in shown.items() if target.is_relative_to(tmp_path)}
+    assert below == {
+        home / ".local/bin": home / ".local/bin",
+        tmp_path / "env": tmp_path / "env",
+        tmp_path / "linked": tmp_path / "project/bin",
+    }
+
+
+def test_a_program_of_ours_is_always_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:.:bin")
+    first, *others = host.environment()["PATH"].split(os.pathsep)
+    assert first == "/usr/bin"
+    assert others == [str(host.OWN[0] / "bin")]
