@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.errors import Unrecoverable
 from proctor.supervisor import process
 from proctor.supervisor.client import Client
 from proctor.tui import entries
@@ -175,6 +176,24 @@ def test_a_journal_that_cannot_be_read_is_told_and_read_when_it_can_be(workspace
     assert not reader.last.trouble
     reader.feed.stop()
     reader.feed.join(5)
+
+
+def test_a_passing_trouble_repeats_nothing(story: Story, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    story.running()
+    reader.until(lambda: "Ran 9 tests in 0.041s" in reader.texts)
+    real, faults = Client.version, iter([Unrecoverable("journal.db: the journal stayed locked", "journal")])
+
+    def faulty(client: Client) -> int:
+        if fault := next(faults, None):
+            raise fault
+        return real(client)
+
+    monkeypatch.setattr(Client, "version", faulty)
+    reader.until(lambda: bool(reader.last.trouble))
+    story.say("afterwards")
+    reader.until(lambda: "afterwards" in reader.texts)
+    assert reader.texts.count("Ran 9 tests in 0.041s") == 1
+    assert not reader.last.trouble
 
 
 def test_the_rows_that_the_log_reads_are_kinds_that_exist() -> None:

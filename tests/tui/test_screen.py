@@ -141,7 +141,7 @@ async def test_s1_no_key_answers_a_request_that_has_just_appeared_and_space_and_
         await until(pilot, lambda: pilot.app.dock.request is not None)
         clock = [0.0]
         pilot.app.dock._clock = lambda: clock[0]
-        pilot.app.dock._guard()
+        pilot.app.dock.guard()
         await pilot.press("a", "space", "enter")
         clock[0] = 0.29
         await pilot.press("a")

@@ -17,6 +17,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.message import Message
+from textual.notifications import SeverityLevel
 
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import state_home
@@ -171,8 +172,8 @@ class ProctorApp(App[int]):
 
     def say(self, text: str, *, well: bool = True, seconds: float | None = None) -> None:
         """One quiet line in the corner, for a moment."""
-        severity = "information" if well else "warning"
-        self.notify(words(self, safe_line(text, 300)), severity=severity, timeout=seconds, markup=False)  # type: ignore[arg-type]
+        severity: SeverityLevel = "information" if well else "warning"
+        self.notify(words(self, safe_line(text, 300)), severity=severity, timeout=seconds, markup=False)
 
     def copy(self, text: str) -> None:
         """To the clipboard by the terminal's own sequence, and to a file where a terminal does not do that."""

@@ -152,7 +152,9 @@ class Feed(threading.Thread):
         """The session cannot be read now: say so once and try again."""
         if self._client is not None:
             self._client.close()
-        self._client, self._version, self._seq, self._iteration = None, -1, 0, 0
+        self._client, self._version = None, -1
+        if not trouble:
+            self._seq = self._iteration = 0
         if self._last.state is not None or self._last.trouble != trouble or self._probe_at == 0:
             self._probe_at = time.monotonic()
             self._last = News(trouble=trouble)

@@ -99,7 +99,7 @@ class Operator:
 
     def _note(self) -> None:
         hint = "One line; it goes into the worker's next brief."
-        self._ask(Prompt("Note", hint, verb="leave it"), lambda text: self._app.feed.order("note", text=text))
+        self._ask(Prompt("Note", hint, verb="note it"), lambda text: self._app.feed.order("note", text=text))
 
     def _extend(self) -> None:
         if (dimension := self._app.view.ceiling) is not None:

@@ -9,7 +9,7 @@ from proctor.tui import format as fmt
 from proctor.tui.entries import RESPONSES, RULES
 from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
-from proctor.tui.spans import Line, Role, choose, join, line, wrap
+from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
 from proctor.words import CheckpointKind, Exhaustion, RequestKind, Rule, SessionStatus, TaskStatus
 
@@ -174,6 +174,4 @@ def panel(of: Banner, room: int, keys: dict[str, str]) -> list[Line]:
         for place, (verb, label) in enumerate(of.verbs)
         if verb in keys
     ]
-    kept = choose(fields, room, 4)
-    shown = join((field[1] for field, keep in zip(fields, kept, strict=True) if keep), "    ")
-    return [*found, shown] if of.verbs else found
+    return [*found, fit(fields, room, 4)] if of.verbs else found

@@ -8,7 +8,7 @@ from proctor.journal.state import RequestState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.entries import main_argument
-from proctor.tui.spans import ELLIPSIS, Line, Role, choose, fit, join, line, plain, shorten, width, wrap
+from proctor.tui.spans import ELLIPSIS, Line, Role, choose, fit, line, plain, shorten, width, wrap
 from proctor.tui.view import View
 from proctor.words import Dimension, RequestKind
 
@@ -170,5 +170,4 @@ def _keys(view: View, docked: Docked, room: int, keys: dict[str, str]) -> Line:
         ("next", "next", 2),
     )
     fields = [(rank, line((keys[verb], role), (f" {label}", text))) for verb, label, rank in named if verb in keys]
-    kept = choose(fields, room, 4)
-    return join((field[1] for field, keep in zip(fields, kept, strict=True) if keep), "    ")
+    return fit(fields, room, 4)

@@ -7,7 +7,7 @@ from proctor.journal.state import CheckpointState, State
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, NOW
-from proctor.tui.spans import Line, Role, choose, join, line, spread, width
+from proctor.tui.spans import Line, Role, fit, line, spread, width
 from proctor.tui.view import View, rolled_back
 from proctor.words import CheckpointKind
 
@@ -104,5 +104,4 @@ def _way_back(view: View, keys: dict[str, str], room: int) -> Line:
         fields.append((1, line((keys["undo"], Role.STRONG), (" undo", Role.DIM))))
     if past.redo_target and "redo" in keys:
         fields.append((2, line((keys["redo"], Role.STRONG), (" redo", Role.DIM))))
-    kept = choose(fields, room * 2 // 3, 3)
-    return join((field[1] for field, keep in zip(fields, kept, strict=True) if keep), "   ")
+    return fit(fields, room * 2 // 3, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from proctor.journal.state import TaskState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
@@ -18,6 +20,11 @@ _ROLE = {
     TaskStatus.BLOCKED: Role.DIM,
     TaskStatus.REVIEW: Role.ATTENTION,
 }
+_LIGHTS = {
+    Light.QUIET: ("○", Role.DIM),
+    Light.SUSPECT: ("◐", Role.TEXT),
+    Light.FIRING: ("●", Role.DANGER),
+}
 
 
 def tasks(view: View, room: int, *, detail: bool = False) -> list[Line]:
@@ -28,25 +35,28 @@ def tasks(view: View, room: int, *, detail: bool = False) -> list[Line]:
     if not state.tasks:
         return [line(("No task yet.", Role.DIM)), line(("Write tasks.json, or `- [ ]` items", Role.DIM)),
                 line(("in PLAN.md; `proctor check` reads them.", Role.DIM))]  # fmt: skip
-    digits = max(len(str(task.id)) for task in state.tasks[:200])
-    found: list[Line] = []
-    for task in state.tasks:
-        found.append(_head(view, task, room, min(digits, 6)))
-        if task.id == view.current or (detail and task.status is not TaskStatus.PENDING):
-            found.extend(_about(view, task, room, min(digits, 6) + 3, detail=detail))
-    return found
+    return [row for _, rows in _blocks(view, room, detail) for row in rows]
 
 
 def position(view: View, room: int, *, detail: bool = False) -> int:
     """The row of the task at work, to keep it in sight."""
-    tasks_before = 0
-    for task in view.state.tasks if view.state else ():
+    before = 0
+    for task, rows in _blocks(view, room, detail):
         if task.id == view.current:
-            return tasks_before
-        tasks_before += 1 + (
-            len(_about(view, task, room, 4, detail=detail)) if detail and task.status is not TaskStatus.PENDING else 0
-        )
+            return before
+        before += len(rows)
     return 0
+
+
+def _blocks(view: View, room: int, detail: bool) -> Iterator[tuple[TaskState, list[Line]]]:
+    """Each task with its rows."""
+    known = view.state.tasks if view.state else ()
+    digits = min(6, max((len(str(task.id)) for task in known[:200]), default=1))
+    for task in known:
+        rows = [_head(view, task, room, digits)]
+        if task.id == view.current or (detail and task.status is not TaskStatus.PENDING):
+            rows += _about(view, task, room, digits + 3, detail=detail)
+        yield task, rows
 
 
 def _head(view: View, task: TaskState, room: int, digits: int) -> Line:
@@ -117,9 +127,7 @@ def drift(view: View, room: int) -> list[Line]:
     if state is None:
         return []
     light, rule = state.plateau.light, state.plateau.rule or ""
-    glyph, role = {Light.QUIET: ("○", Role.DIM), Light.SUSPECT: ("◐", Role.TEXT), Light.FIRING: ("●", Role.DANGER)}[
-        light
-    ]
+    glyph, role = _LIGHTS[light]
     found = [line((f"{glyph} plateau  ", role), (str(light), role))]
     if light is not Light.QUIET:
         words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)

@@ -62,4 +62,4 @@ class Prompt(ModalScreen[str | None]):
     @property
     def keys_shown(self) -> tuple[tuple[str, str], ...]:
         """The keys that work while this is in front."""
-        return ("enter", self._verb), ("esc", "leave it")
+        return ("enter", self._verb), ("esc", "close")

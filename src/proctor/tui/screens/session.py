@@ -23,7 +23,7 @@ from proctor.words import Dimension
 if TYPE_CHECKING:
     from proctor.tui.app import ProctorApp
 
-WIDE, HUGE = 100, 190
+WIDE, HUGE = 112, 190
 """Columns from which three panels stand beside each other, and from which they say more."""
 TALL = 18
 """Rows below which only what is needed now is shown."""
@@ -148,6 +148,7 @@ class Session(Screen[None]):
         self.call_after_refresh(self.show)
 
     def on_screen_resume(self) -> None:
+        self.dock.guard()
         self.show()
 
     def _log_words(self) -> tuple[str, str]:

@@ -74,7 +74,7 @@ class Dock(Lines):
         if self.request is None or self.minimised or self.answered:
             return None
         if not self.armed:
-            self._guard()
+            self.guard()
             return None
         return self.request.id
 
@@ -86,7 +86,7 @@ class Dock(Lines):
     def reopen(self) -> None:
         """An answer was refused: what is still open can be answered again."""
         self._sent.clear()
-        self._guard()
+        self.guard()
 
     def update_title(self) -> None:
         if self._view is not None and (docked := self._docked()):
@@ -94,9 +94,10 @@ class Dock(Lines):
 
     def _turn_to(self, request: RequestState) -> None:
         self.request = request
-        self._guard()
+        self.guard()
 
-    def _guard(self) -> None:
+    def guard(self) -> None:
+        """What is shown has just come into sight: no key answers it for a moment."""
         self._armed_at = self._clock() + GUARD
         self.set_timer(GUARD + 0.01, self.update)
         self.update()

@@ -49,7 +49,6 @@ class Lines(Widget):
         super().__init__(id=id, classes=classes)
         self._draw = draw
         self._shown: list[Line] = []
-        self._size = Size(0, 0)
 
     def update(self) -> None:
         """Draw anew; repaint if the lines are others, lay out if their number is."""
