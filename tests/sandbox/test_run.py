@@ -34,6 +34,17 @@ def test_a_command_is_ended_at_its_time(backend: Backend, policy: Policy, attemp
     assert (tmp_path / "said").read_text() == "begun\n"
 
 
+def test_a_flood_is_ended_at_its_time_too(bwrap: Backend, policy: Policy, attempt: Attempt) -> None:
+    done = attempt(bwrap, policy, "yes", timeout=0.3)
+    assert (done.timed_out, done.truncated) == (True, True)
+    assert done.seconds < 5
+
+
+def test_a_command_that_closes_its_output_is_waited_for(bwrap: Backend, policy: Policy, attempt: Attempt) -> None:
+    done = attempt(bwrap, policy, "sh", "-c", "exec >&- 2>&-; sleep 0.2; exit 4")
+    assert (done.exit.code, done.timed_out) == (4, False)
+
+
 def test_a_process_left_behind_does_not_hold_the_output_open(
     backend: Backend, policy: Policy, attempt: Attempt
 ) -> None:

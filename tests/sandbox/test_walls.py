@@ -11,6 +11,7 @@ import pytest
 from proctor.errors import Unrecoverable, UsageError
 from proctor.sandbox import host
 from proctor.sandbox.below import nested_repositories
+from proctor.sandbox.bwrap import Bubblewrap
 from proctor.sandbox.policy import DOOR, Limits, Policy
 from proctor.sandbox.running import Backend
 
@@ -377,6 +378,23 @@ def test_workspaces_that_cannot_be_walled_in_are_refused(bwrap: Backend, home: P
 
 def test_the_selftest_passes_here_and_names_what_is_wrong_elsewhere(bwrap: Backend, policy: Policy) -> None:
     bwrap.selftest(policy)
-    with pytest.raises(Unrecoverable, match="the sandbox was refused") as refusal:
-        bwrap.selftest(replace(policy, chdir=Path("/nowhere")))
-    assert "\n" not in str(refusal.value)
+    for broken in (bwrap, Bubblewrap(Path("/bin/false"), ""), Bubblewrap(Path("/no/bwrap"), "")):
+        with pytest.raises(Unrecoverable, match="the sandbox was refused") as refusal:
+            broken.selftest(replace(policy, chdir=Path("/nowhere"), listen=True))
+        assert "\n" not in str(refusal.value)
+
+
+def test_a_bwrap_that_is_gone_is_refused(policy: Policy) -> None:
+    with pytest.raises(Unrecoverable, match="the sandbox was refused"):
+        Bubblewrap(Path("/no/bwrap"), "").launch(["true"], policy)
+
+
+def test_a_sandbox_that_fails_while_it_is_built_runs_nothing(bwrap: Backend, policy: Policy) -> None:
+    impossible = replace(policy, readonly=((Path("/etc"), Path("/usr/no/where")),), listen=True)
+    for _ in range(5):  # it may fail before or after it was let go
+        try:
+            with bwrap.launch(["touch", "made"], impossible) as running:
+                assert not running.wait(20).ran
+        except Unrecoverable as refusal:
+            assert "read-only" in str(refusal).lower()
+    assert not (policy.workspace / "made").exists()

@@ -89,9 +89,9 @@ class Bubblewrap(Backend):
     ) -> Running:
         try:
             return self._start(argv, policy, (stdin, stdout, stderr))
-        except StartFailed:
+        except StartFailed as failure:
             self.selftest(policy)
-            raise refused(f"{self.binary} ended before the command started; its output may say why") from None
+            raise refused(f"{self.binary} could not start the command: {failure}") from None
 
     def _start(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int]) -> Running:
         policy = settled(policy)
@@ -112,7 +112,7 @@ class Bubblewrap(Backend):
             held = hold(command, self.binary, fds=mounts.fds, environment={}, streams=streams)
         finally:
             mounts.close()
-        with held.guarded():
+        with held.preparing():
             limits.impose(held.child, policy.limits, own_namespace=True)
             server = guarded.listen(held.child, GATEWAY_PORT) if policy.listen else None
             return Inside(held, server)

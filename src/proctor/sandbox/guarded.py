@@ -10,8 +10,6 @@ import threading
 from functools import cache
 from pathlib import Path
 
-from proctor.errors import Unrecoverable
-
 GUARD = Path(__file__).with_name("guard.py")
 PATIENCE = 10.0
 
@@ -25,18 +23,17 @@ def stand() -> None:
 
 
 def listen(pid: int, port: int) -> socket.socket:
-    """A socket listening on 127.0.0.1:`port` in the network namespace of `pid`; Unrecoverable where refused."""
+    """A socket listening on 127.0.0.1:`port` in the network namespace of `pid`; OSError where there is none."""
     with _one_at_a_time:
         guard = _guard(os.getpid())
         try:
             guard.send(struct.pack("=ii", pid, port))
             said, fds, _, _ = socket.recv_fds(guard, 256, 1)
-        except OSError as error:
-            said, fds = str(error).encode(), []
+        except OSError:
+            _guard.cache_clear()  # gone, or out of step: the next sandbox gets another
+            raise
         if not fds:
-            _guard.cache_clear()  # it is gone, or out of step: the next sandbox gets another
-            cause = said.decode(errors="replace") or "its guard is gone"
-            raise Unrecoverable(f"the sandbox's listener on port {port} was refused: {cause}: try again", "sandbox")
+            raise OSError(f"no listener inside: {said.decode(errors='replace')}")
         return socket.socket(fileno=fds[0])
 
 

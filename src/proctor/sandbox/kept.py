@@ -66,22 +66,16 @@ def launch(
             return own + [real(word) for word in argv]
 
         variables = {name: real(text) for name, text in environment.items()}
+        python, place = Path(sys.executable), _place(policy)
         try:
-            held = hold(
-                command,
-                Path(sys.executable),
-                fds=[leash_end],
-                environment=variables,
-                streams=streams,
-                place=_place(policy),
-            )
-        except StartFailed:
-            raise refused(f"{KEEPER} could not be run by {sys.executable}: repair this installation") from None
+            held = hold(command, python, fds=[leash_end], environment=variables, streams=streams, place=place)
+            with held.preparing():
+                limits.impose(held.child, policy.limits, own_namespace=False)
+                running = Kept(held, leash, server, scratch)
+        except StartFailed as failure:
+            raise refused(f"{python} could not start the command: {failure}") from None
         finally:
             os.close(leash_end)
-        with held.guarded():
-            limits.impose(held.child, policy.limits, own_namespace=False)
-            running = Kept(held, leash, server, scratch)
         undo.pop_all()
         return running
 

@@ -56,22 +56,25 @@ def run(  # noqa: PLR0917 - one whole order, in the order it is told
 
 
 def _output(running: Running, deadline: float) -> Iterator[bytes | None]:
-    """What the command writes until nobody holds the pipe; None once when its end or the deadline has come."""
+    """What the command writes, until its end and what is left in the pipe; None once, at its end or the deadline."""
     assert running.stdout is not None
-    pipe = running.stdout.fileno()
+    pipe, end = running.stdout.fileno(), running.fileno()
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
-    poll.register(running, select.POLLIN)
+    poll.register(end, select.POLLIN)
     over = False
     while True:
-        wait = None if over else max(0.0, deadline - time.monotonic()) * 1000
-        ready = dict(poll.poll(wait))
-        if pipe in ready:
-            chunk = os.read(pipe, 1 << 16)
-            if not chunk:
-                return
-            yield chunk
-        elif not over:
+        left = deadline - time.monotonic()
+        ready = dict(poll.poll(0 if over else max(0.0, left * 1000)))
+        if not over and (end in ready or left <= 0):
             over = True
-            poll.unregister(running)
+            poll.unregister(end)
             yield None
+        elif pipe in ready:
+            chunk = os.read(pipe, 1 << 16)
+            if chunk:
+                yield chunk
+            else:
+                poll.unregister(pipe)
+        elif over:
+            return

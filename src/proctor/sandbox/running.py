@@ -43,7 +43,7 @@ class Exit:
 
 
 class StartFailed(Exception):
-    """The backend's first process ended before there was a sandbox; it has said why on its stderr."""
+    """The sandbox ended before its command could start; its first process may have said why on its stderr."""
 
 
 class Backend(ABC):
@@ -164,18 +164,19 @@ class Running:
         self._process.wait(END_SECONDS)
         code = None if killed else _exit_code(self._status)
         os.close(self._status)
-        died = code is not None and 128 < code < 128 + signal.NSIG
-        number = signal.SIGKILL if killed else code - 128 if died and code else None
-        self._exit = Exit(code, number, ran=code is not None)
+        died_of = signal.SIGKILL if killed else (code or 0) - 128
+        self._exit = Exit(code, died_of if 0 < died_of < signal.NSIG else None, ran=code is not None)
         self._stopped = None
         return self._exit
 
 
 def _exit_code(status: int) -> int | None:
     """The command's exit code from what is left in the status pipe; None if it never came."""
-    text = b""
-    while chunk := os.read(status, 4096):
-        text += chunk
+    os.set_blocking(status, False)  # a fork elsewhere may hold a copy of the other end
+    try:
+        text = os.read(status, 1 << 16)
+    except BlockingIOError:
+        return None
     for line in text.splitlines():
         document = json.loads(line)
         if "exit-code" in document:
@@ -193,16 +194,21 @@ class Held:
     child: int
 
     @contextlib.contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Lets the command go at the end of the block; at an exception in it nothing of the sandbox is left."""
+    def preparing(self) -> Iterator[None]:
+        """Lets the command go at the end of the block; at an exception in it nothing of the sandbox is left.
+
+        An OSError is taken for the sandbox's end and becomes StartFailed.
+        """
         try:
             yield
             os.write(self.gate, b"\n")
-        except BaseException:
+        except BaseException as error:
             kill.send(self.child, signal.SIGKILL)
             self.process.kill()
             self.process.wait()
             os.close(self.status)
+            if isinstance(error, OSError):
+                raise StartFailed(str(error)) from error
             raise
         finally:
             os.close(self.gate)
@@ -239,9 +245,11 @@ def hold(
             start_new_session=True,
             bufsize=0,
         )
-    except BaseException:
+    except BaseException as error:
         os.close(status)
         os.close(gate)
+        if isinstance(error, OSError):
+            raise StartFailed(str(error)) from error
         raise
     finally:
         os.close(status_end)
@@ -252,7 +260,7 @@ def hold(
         process.wait()
         os.close(status)
         os.close(gate)
-        raise StartFailed
+        raise StartFailed("it ended at once")
     return Held(process, status, gate, child)
 
 
