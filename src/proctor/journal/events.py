@@ -339,6 +339,7 @@ class PlateauSignal(Event, frozen=True, tag="plateau_signal"):
     window: int
     evidence: tuple[str, ...]
     task: TaskId | None = None
+    iteration: int = 0
 
 
 class PlateauFired(Event, frozen=True, tag="plateau_fired"):
@@ -347,6 +348,7 @@ class PlateauFired(Event, frozen=True, tag="plateau_fired"):
     evidence: tuple[str, ...]
     response: Response
     task: TaskId | None = None
+    iteration: int = 0
 
 
 class PlateauReset(Event, frozen=True, tag="plateau_reset"):

@@ -94,6 +94,8 @@ class PlateauState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     evidence: tuple[str, ...] = ()
     task: ev.TaskId | None = None
     responses: int = 0
+    seen_in: int = 0
+    fired_in: int = 0
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,7 +128,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fired: frozenset[tuple[Dimension, Level]] = frozenset()
     degraded: str | None = None
     reserved: ev.Reserved | None = None
+    begun: dict[Dimension, ev.Figure] = {}
     settled: int = 0
+    settled_task: ev.TaskId | None = None
     decided: int = 0
     requests: tuple[RequestState, ...] = ()
     checkpoints: tuple[CheckpointState, ...] = ()
@@ -272,7 +276,7 @@ def _settled(state: State, _: ev.Row, e: ev.Settled) -> Changes:
     spent = dict(task.spent) if task else {}
     for dimension, amount in e.amounts.items():
         spent[dimension] = spent.get(dimension, 0) + amount
-    closed = {"reserved": None, "settled": e.iteration, "intent": None, "intent_end": None}
+    closed = {"reserved": None, "settled": e.iteration, "settled_task": e.task, "intent": None, "intent_end": None}
     return {**closed, "tasks": _tasks(state, e.task, spent=spent)}
 
 
@@ -285,6 +289,7 @@ def _iteration_started(state: State, _: ev.Row, e: ev.IterationStarted) -> Chang
         "step": 0,
         "intent": e,
         "intent_end": None,
+        "begun": state.used,
         "notes": (),
         "tasks": _tasks(state, e.task, iterations=count, claim=None),
     }
@@ -412,8 +417,8 @@ def _degraded(_: State, __: ev.Row, e: ev.Degraded) -> Changes:
 
 @_on(ev.PlateauSignal)
 def _plateau_signal(state: State, _: ev.Row, e: ev.PlateauSignal) -> Changes:
-    seen = replace(state.plateau, light=Light.SUSPECT, rule=str(e.rule), evidence=e.evidence, task=e.task)
-    return {"plateau": seen}
+    said = {"rule": str(e.rule), "evidence": e.evidence, "task": e.task, "seen_in": e.iteration}
+    return {"plateau": replace(state.plateau, light=Light.SUSPECT, **said)}
 
 
 @_on(ev.PlateauFired)
@@ -424,6 +429,8 @@ def _plateau_fired(state: State, _: ev.Row, e: ev.PlateauFired) -> Changes:
         evidence=e.evidence,
         task=e.task,
         responses=state.plateau.responses + 1,
+        seen_in=state.plateau.seen_in,
+        fired_in=e.iteration,
     )
     if e.response is Response.NARROW:
         return {"plateau": fired, "tasks": _tasks(state, e.task, narrow=True)}

@@ -86,9 +86,10 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
         ending = looping.result()
     except Fenced:
         raise
-    except Unrecoverable as error:
+    except ProctorError as error:
         print(f"proctor: {error}", file=sys.stderr)
-        ending, trouble = Ending(SessionStatus.FAILED, f"error:{error.word}"), str(error)
+        word = error.word if isinstance(error, Unrecoverable) else "workspace"
+        ending, trouble = Ending(SessionStatus.FAILED, f"error:{word}"), str(error)
     except Exception as error:
         traceback.print_exc()
         trouble = f"a fault of proctor: {type(error).__name__}: {error}; see supervisor.log"
@@ -106,11 +107,11 @@ async def end(s: Session, desk: Desk, ending: Ending, trouble: str) -> int:
     """The last rows: the log's entry, the status, one notice, the exit code."""
     if trouble:
         s.log("supervisor", trouble)
-    s.work(False)
+    s.paused = False
     desk.withdraw("the session has ended")
+    s.rest(ending.status, ending.why)
     s.spend(force=True)
     report.ended(s, ending)
-    s.status(ending.status, ending.why)
     why = f": {ending.why}" if ending.why else ""
     s.notice(f"{ending.status}{why}", ending.why or ending.status, "high")
     await s.notices_sent()

@@ -50,6 +50,7 @@ class Account:
         self._active_ms = used.get(Dimension.WALL_CLOCK, Figure(0)).used
         self._since: float | None = None
         self._meter: Meter | None = None
+        self._unpriced = False
         self._begin: dict[Dimension, int] = {}
         self._blast: dict[Dimension, int] = {}
         self._samples: dict[Dimension, list[burn.Sample]] = {}
@@ -71,9 +72,9 @@ class Account:
 
     # --- one iteration ------------------------------------------------------------------------
 
-    def begin(self, model: str | None) -> None:
-        """An iteration begins: what it uses is counted apart."""
-        self._begin = {dimension: figure.used for dimension, figure in self.figures().items()}
+    def begin(self, model: str | None, since: Mapping[Dimension, Figure] | None = None) -> None:
+        """An iteration begins: what it uses is counted apart, from the totals in `since` or those of now on."""
+        self._begin = {dimension: figure.used for dimension, figure in (since or self.figures()).items()}
         self._meter = Meter(model)
 
     def report(self, model: str | None, usage: Usage) -> None:
@@ -102,9 +103,13 @@ class Account:
         self._blast = {dimension: max(amount, self._blast.get(dimension, 0)) for dimension, amount in new.items()}
 
     def end(self) -> dict[Dimension, int]:
-        """The iteration is over and counted; returns what it used."""
+        """The iteration is over and counted; returns what it used. Nothing, where none was running."""
+        if self._meter is None:
+            return {}
         used = self.iteration_used()
         totals = self.figures()
+        cost = self._of(self._meter).get(Dimension.COST)
+        self._unpriced = cost is not None and cost.source is Source.UNKNOWN
         ended = totals.get(Dimension.ITERATIONS, Figure(0)).used + 1
         self._base = {**totals, Dimension.ITERATIONS: Figure(ended)}
         self._meter = None
@@ -134,8 +139,8 @@ class Account:
 
     @property
     def unpriced(self) -> bool:
-        """Whether tokens were used for which no price is known."""
-        return self.figures().get(Dimension.COST, Figure(0)).source is Source.UNKNOWN
+        """Whether the last iteration used tokens for which no price is known."""
+        return self._unpriced
 
     def binding(self, ceilings: Sequence[Ceiling], task_spent: Mapping[Dimension, int]) -> Binding | None:
         """The strictest limit reached now, if any."""

@@ -12,6 +12,7 @@ from proctor.doors import door as doors
 from proctor.doors.gateway import tokens
 from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
+from proctor.journal.state import TaskState
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
 from proctor.supervisor import policies
 from proctor.supervisor.desk import Desk
@@ -26,6 +27,10 @@ YOUNG = 5.0
 """A worker that fails within so many seconds without a sign of work has not started."""
 BACK_OFF = (1.0, 3.0)
 """Seconds to wait after a first and a second failed start."""
+CHECK_EVERY = 0.01
+"""Seconds between looks at the budget while events come faster than that."""
+MOST_CLAIMS = 100
+"""Claims of one iteration that become rows."""
 COUNTED_BYTES = 256 * 1024
 """Output tokenised at once; beyond it, in a flood, bytes are divided by the ratio seen."""
 
@@ -133,7 +138,9 @@ class _Listener:
             return
         running.events += 1
         self._on_event(running, event)
-        self._s.check_budget()
+        if running.last_sign - running.checked_at > CHECK_EVERY:
+            running.checked_at = running.last_sign
+            self._s.check_budget()
 
     def _on_event(self, running: Running, event: WorkerEvent) -> None:
         s = self._s
@@ -143,13 +150,19 @@ class _Listener:
                 s.account.report(event.model, used)
             case Tool():
                 s.account.tools()
-                running.tools.append(event.name)
+                running.tool = event.name
+                running.tools += 1
             case Claim():
-                task = running.task if event.task is None else event.task
-                running.claimed_at = time.monotonic()
-                s.append(ev.ClaimRecorded(iteration=running.iteration, task=task, status=event.status))
+                running.claimed_at = running.last_sign
+                self._claim(running, s.state.task(running.task if event.task is None else event.task), event.status)
             case Ask():
                 self._desk.ask(event, running.iteration, running.task)
+
+    def _claim(self, running: Running, task: TaskState | None, status: str) -> None:
+        """A claim about a task there is, when it is news; a flood of them is only in the stream."""
+        if task is not None and task.claim != status and running.claims < MOST_CLAIMS:
+            running.claims += 1
+            self._s.append(ev.ClaimRecorded(iteration=running.iteration, task=task.id, status=status))
 
 
 async def count_output(s: Session, whole: bool = False) -> None:

@@ -22,6 +22,8 @@ from proctor.worker.base import Ask, argument_of
 
 EXTENSION_SHARE = 4
 """An extension that names no amount is a quarter of the ceiling."""
+MOST_OPEN = 20
+"""Questions that may wait at once; a worker that asks more is denied the rest."""
 SILENT_DENIALS = 2
 """How often a rule may deny the same thing before the operator is asked."""
 
@@ -174,6 +176,9 @@ class Desk:
             iteration=iteration,
             worker_id=ask.id,
         )
+        if len(self._s.state.open_requests) >= MOST_OPEN:
+            self._s.append(opened)
+            return self._close_request(opened, RequestOutcome.DENIED, "proctor", "too many questions wait already")
         ruling = self._rules.decide(ask.tool, argument)
         by = "rule"
         if ruling is Ruling.DENY:
@@ -186,34 +191,34 @@ class Desk:
         self._s.append(opened)
         if ruling is Ruling.ASK:
             self._s.settle_motion()
-            self._s.notice(f"asks: {what}", f"request:{opened.id}", "high")
-            return
+            return self._s.notice(f"asks: {what}", f"request:{opened.id}", "high")
         granted = ruling is Ruling.ALLOW
         outcome = RequestOutcome.GRANTED if granted else RequestOutcome.DENIED
         reason = "" if granted else "the contract's rules deny this"
-        self._close_request(opened, outcome, by, reason)
+        return self._close_request(opened, outcome, by, reason)
 
     def opened(self, kind: RequestKind, what: str, why: str = "", **fields: Any) -> ev.RequestOpened:
-        """A request with the next free id, not yet written."""
+        """A request with the next free id, not yet written; the one that waits already, if the loop asks again."""
+        if kind is not RequestKind.TOOL:
+            for request in self._s.state.open_requests:
+                if (request.opened.request, request.opened.what) == (kind, what):
+                    return request.opened
         return ev.RequestOpened(id=self._s.state.next_request, request=kind, what=what, why=why, **fields)
 
     async def wait_for(self, opened: ev.RequestOpened) -> RequestState:
-        """Open a request that is not a worker's, and wait for its answer."""
-        same = (r for r in self._s.state.open_requests if r.opened.what == opened.what)
-        waiting = next(same, None)
-        if waiting is None:
+        """Write a request that is not a worker's, unless it waits already, and wait for its answer."""
+        if self._s.state.request(opened.id) is None:
             self._s.append(opened)
             self._s.notice(f"asks: {opened.what}", f"request:{opened.id}", "high")
-        number = waiting.id if waiting else opened.id
 
-        def answered() -> bool:
-            request = self._s.state.request(number)
-            return request is None or request.outcome is not None
+        def closed() -> RequestState | None:
+            request = self._s.state.request(opened.id)
+            return request if request and request.outcome is not None else None
 
-        await self._s.until(answered)
-        request = self._s.state.request(number)
-        assert request is not None
-        return request
+        await self._s.until(lambda: closed() is not None)
+        answer = closed()
+        assert answer is not None
+        return answer
 
     def expire(self) -> None:
         """Deny what waited longer than the contract lets it."""

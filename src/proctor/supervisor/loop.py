@@ -55,7 +55,7 @@ async def load(s: Session) -> Acted | None:
     """Wait until the session may work, and pick up an iteration that an earlier supervisor left pending."""
     s.enter(Step.LOAD)
     await s.until(lambda: not s.paused)
-    s.work(True)
+    s.work()
     return await pending(s)
 
 
@@ -69,6 +69,7 @@ async def pending(s: Session) -> Acted | None:
     if ended is None:
         ended = ev.IterationEnded(iteration=intent.iteration, task=intent.task, how=IterationEnd.INTERRUPTED)
         s.append(ended)
+    s.account.begin(intent.model, s.state.begun)
     return Acted(intent.iteration, intent.task, snapshot, ended)
 
 
@@ -181,7 +182,7 @@ async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
     s.enter(Step.DECIDE)
     facts = outcome.facts_after(s, iteration)
     decision = decide(facts)
-    s.append(*(outcome.signal_row(signal) for signal in facts.signals))
+    outcome.record(s, iteration, decision, facts.signals)
     ending = await outcome.apply(s, desk, decision)
     s.append(ev.Decided(iteration=iteration, move=decision.move, why=decision.why))
     if ending is None and s.options.once:

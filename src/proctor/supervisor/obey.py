@@ -54,8 +54,7 @@ async def _go_back(s: Session, desk: Desk, order: Order) -> None:
         report.went_back(s, back)
         desk.close(order, "done", describe(back))
     s.paused = True
-    s.work(False)
-    s.status(SessionStatus.PAUSED, "operator")
+    s.settle_motion()
 
 
 def close_iteration(s: Session) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from proctor.budget.reserve import DoesNotFit
 from proctor.journal import events as ev
-from proctor.journal.state import State
 from proctor.progress import plateau
 from proctor.supervisor import judging, report
 from proctor.supervisor.decide import Decision, Facts, Move
@@ -30,41 +31,50 @@ def facts_after(s: Session, iteration: int) -> Facts:
     state = s.state
     progress = s.terms.contract.progress
     signals = plateau.signals(s.memory(), progress.plateau.windows, iteration)
-    task = state.task(_current(state))
+    task = state.task(state.settled_task)
+    again = state.plateau.fired_in == iteration
     tampering = None if progress.on_tampering == "record" else Response(progress.on_tampering)
     return Facts(
         open_tasks=len(state.open_tasks),
         start_failures=state.start_failures,
         tampered=state.tampered_in == iteration,
         on_tampering=tampering,
-        binding=s.binding(),
+        binding=s.binding(task),
         unpriced=s.account.unpriced and any(c.dimension is Dimension.COST for c in s.ceilings),
         signals=signals,
         on_plateau=progress.plateau.on_plateau,
-        responses=state.plateau.responses,
-        narrowed=bool(task and task.narrow),
+        responses=state.plateau.responses - again,
+        narrowed=bool(task and task.narrow and not again),
     )
 
 
-def signal_row(signal: plateau.Signal) -> ev.PlateauSignal:
-    """A rule that holds, as the journal records it."""
-    return ev.PlateauSignal(rule=signal.rule, window=signal.window, evidence=signal.evidence, task=signal.task)
+def record(s: Session, iteration: int, decision: Decision, signals: Sequence[plateau.Signal]) -> None:
+    """Write down what the plateau rules saw and what fired: once an iteration, also when it is decided again."""
+    seen = s.state.plateau
+    if seen.seen_in != iteration:
+        s.append(
+            *(
+                ev.PlateauSignal(rule=x.rule, window=x.window, evidence=x.evidence, task=x.task, iteration=iteration)
+                for x in signals
+            )
+        )
+    signal = decision.signal
+    if signal is not None and decision.response is not None and seen.fired_in != iteration:
+        task = s.state.settled_task if signal.task is None else signal.task
+        fired = ev.PlateauFired(
+            rule=signal.rule,
+            window=signal.window,
+            evidence=signal.evidence,
+            response=decision.response,
+            task=task,
+            iteration=iteration,
+        )
+        s.append(fired)
+        s.notice(f"plateau: {signal.rule}: {signal.evidence[0]}", f"plateau:{signal.rule}", "high")
 
 
 async def apply(s: Session, desk: Desk, decision: Decision) -> Ending | None:
     """Carry a decision out; the session's end, or None to go on."""
-    signal = decision.signal
-    if signal is not None and decision.response is not None:
-        s.append(
-            ev.PlateauFired(
-                rule=signal.rule,
-                window=signal.window,
-                evidence=signal.evidence,
-                response=decision.response,
-                task=signal.task or _current(s.state),
-            )
-        )
-        s.notice(f"plateau: {signal.rule}: {signal.evidence[0]}", f"plateau:{signal.rule}", "high")
     match decision.move:
         case Move.STOP:
             return Ending(SessionStatus.STOPPED, decision.why)
@@ -73,23 +83,13 @@ async def apply(s: Session, desk: Desk, decision: Decision) -> Ending | None:
         case Move.FAIL:
             return Ending(SessionStatus.FAILED, decision.why)
         case Move.BLOCK:
-            block(s, decision)
+            if (task := s.state.settled_task) is not None:
+                s.append(ev.TaskMoved(task=task, status=TaskStatus.BLOCKED, why=decision.why or ""))
         case Move.DEGRADE:
             degrade(s)
         case Move.ESCALATE:
             return await escalate(s, desk, decision)
     return None
-
-
-def _current(state: State) -> ev.TaskId | None:
-    return state.open_tasks[0].id if state.open_tasks else None
-
-
-def block(s: Session, decision: Decision) -> None:
-    """The task is not selected any more; the next one is."""
-    task = decision.signal.task if decision.signal and decision.signal.task is not None else _current(s.state)
-    if task is not None:
-        s.append(ev.TaskMoved(task=task, status=TaskStatus.BLOCKED, why=decision.why or ""))
 
 
 def degrade(s: Session) -> None:
@@ -110,33 +110,41 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
             RequestKind.PLATEAU,
             f"go on after a plateau ({decision.signal.rule})?",
             decision.signal.evidence[0],
-            task=_current(s.state),
+            task=s.state.settled_task,
         )
-        s.status(SessionStatus.PLATEAU, why)
+        shown = SessionStatus.PLATEAU, why
     else:
         opened = desk.opened(
             RequestKind.TAMPERING,
             "go on after tampering?",
             "frozen files were changed; that was undone for the verdict",
-            task=_current(s.state),
+            task=s.state.settled_task,
         )
-    granted = await answered(s, desk, opened, None if decision.signal else opened)
+        shown = asking(opened)
+    granted = await answered(s, desk, opened, shown)
     if granted and decision.signal is not None:
         s.append(ev.PlateauReset(by="operator"))
     return None if granted else Ending(SessionStatus.PARKED, why)
 
 
-async def answered(s: Session, desk: Desk, opened: ev.RequestOpened, shown: ev.RequestOpened | None) -> bool:
+Shown = tuple[SessionStatus, str]
+"""The status while the operator is asked, and why."""
+
+
+def asking(opened: ev.RequestOpened) -> Shown:
+    """The usual status of a session that asks."""
+    return SessionStatus.ASKING, f"request:{opened.id}"
+
+
+async def answered(s: Session, desk: Desk, opened: ev.RequestOpened, shown: Shown) -> bool:
     """Wait for the operator, not working; a reason he gives goes into the next brief."""
-    s.work(False)
-    if shown is not None:
-        s.status(SessionStatus.ASKING, f"request:{shown.id}")
+    s.rest(*shown)
     request = await desk.wait_for(opened)
     granted = request.outcome is RequestOutcome.GRANTED
     if granted and request.reason:
         s.append(ev.Noted(text=request.reason))
     if granted:
-        s.work(True)
+        s.work()
     return granted
 
 
@@ -146,7 +154,7 @@ async def ask_for_more(s: Session, desk: Desk, dimension: Dimension) -> Ending |
     limit = s.state.limit(dimension) or 0
     amounts = f"{format_amount(dimension, used)} of {format_amount(dimension, limit)} used"
     opened = desk.opened(RequestKind.EXTENSION, f"more {dimension}?", amounts, dimension=dimension)
-    granted = await answered(s, desk, opened, opened)
+    granted = await answered(s, desk, opened, asking(opened))
     return None if granted else Ending(SessionStatus.PARKED, f"budget:{dimension}")
 
 
@@ -182,7 +190,7 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
 async def _review(s: Session, desk: Desk, task: ev.TaskId | None, what: str) -> Ending | None:
     """Granted: look again, with the task list as it is now. Denied: the tasks are dropped."""
     opened = desk.opened(RequestKind.REVIEW, what, "give it a check that fails before the work, or drop it", task=task)
-    if await answered(s, desk, opened, opened):
+    if await answered(s, desk, opened, asking(opened)):
         report.read_tasks(s)
         again = [t.id for t in s.state.tasks if t.status is TaskStatus.REVIEW and t.id == task]
         s.append(*(ev.TaskMoved(task=one, status=TaskStatus.PENDING) for one in again))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.oracle.check import Judgement
 from proctor.supervisor.act import Acted
@@ -43,7 +44,11 @@ def marks(s: Session) -> list[Mark]:
 
 def restore(s: Session) -> None:
     """Undo what a worker did to the harness's files, and say so."""
-    for line in s.projection.restore():
+    try:
+        undone = s.projection.restore()
+    except UsageError as error:
+        undone = (str(error),)
+    for line in undone:
         s.log("workspace", line)
 
 
@@ -78,7 +83,11 @@ def ended(s: Session, ending: Ending) -> None:
 
 
 def entry(s: Session, headline: str, done: str, found: str, following: str) -> None:
-    """One entry in the log, and the task list as the journal has it."""
+    """One entry in the log, and the task list as the journal has it; what stands in the way is put right and said."""
+    restore(s)
     now = marks(s)
-    s.projection.project(now)
-    s.projection.append(Entry(datetime.now(UTC), headline, done, found, following), now)
+    try:
+        s.projection.project(now)
+        s.projection.append(Entry(datetime.now(UTC), headline, done, found, following), now)
+    except UsageError as error:
+        s.log("workspace", str(error))

@@ -19,7 +19,7 @@ from proctor.budget.dimensions import Ceiling
 from proctor.budget.thresholds import Binding, Scope, crossings, level_of
 from proctor.checkpoint.repository import Store
 from proctor.journal import events as ev
-from proctor.journal.state import State
+from proctor.journal.state import State, TaskState
 from proctor.journal.store import Journal
 from proctor.journal.stream import StreamWriter
 from proctor.oracle.freeze import Frozen
@@ -81,7 +81,10 @@ class Running:
     cpu: float = 0.0
     claimed_at: float | None = None
     said: bytearray = field(default_factory=bytearray)
-    tools: list[str] = field(default_factory=list)
+    tool: str = ""
+    tools: int = 0
+    claims: int = 0
+    checked_at: float = 0.0
     events: int = 0
     last_error: str = ""
     live: LiveBlast = field(default_factory=LiveBlast)
@@ -113,7 +116,7 @@ class Session:
     wish: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     counting: asyncio.Lock = field(default_factory=asyncio.Lock)
-    working: bool = False
+    resting: tuple[SessionStatus, str | None] | None = None
     _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)
     _spent_at: float = 0.0
     _gauges_at: float = 0.0
@@ -185,21 +188,34 @@ class Session:
         if self.running is not None:
             process = self.running.worker.running
             if still and not process.frozen:
-                process.freeze()
+                self._freeze()
             elif not still and process.frozen:
                 self.running.last_sign = time.monotonic()
                 process.thaw()
-        self.account.clock(self.working and not still)
+        working = self.resting is None
+        self.account.clock(working and not still)
         if waiting:
             self.status(SessionStatus.ASKING, f"request:{waiting[0].id}")
         elif self.paused:
             self.status(SessionStatus.PAUSED, "operator")
-        elif self.working:
-            self.status(SessionStatus.RUNNING)
+        else:
+            self.status(*(self.resting or (SessionStatus.RUNNING, None)))
 
-    def work(self, working: bool) -> None:
-        """The session begins or ceases to work: the active clock follows."""
-        self.working = working
+    def _freeze(self) -> None:
+        assert self.running is not None
+        try:
+            self.running.worker.running.freeze()
+        except TimeoutError:
+            self.end_worker(IterationEnd.DIED, "it could not be frozen while a request waits")
+
+    def work(self) -> None:
+        """The session works: the active clock runs."""
+        self.resting = None
+        self.settle_motion()
+
+    def rest(self, status: SessionStatus, why: str | None) -> None:
+        """The session waits or is over, with this status: the active clock stands."""
+        self.resting = status, why
         self.settle_motion()
 
     def end_worker(self, how: IterationEnd, detail: str = "") -> None:
@@ -252,9 +268,9 @@ class Session:
             for c in self.ceilings
         )
 
-    def binding(self) -> Binding | None:
-        """The limit that binds now. `degrade` binds once; after that its reserve is what is left."""
-        task = self.state.task(self.running.task) if self.running else None
+    def binding(self, task: TaskState | None = None) -> Binding | None:
+        """The limit that binds now, for a task if one is named. `degrade` binds once; then its reserve is left."""
+        task = self.state.task(self.running.task) if self.running else task
         bound = self.account.binding(self.ceilings, task.spent if task else {})
         degraded = bound is not None and bound.action is Exhaustion.DEGRADE and self.state.degraded
         return None if degraded else bound
@@ -296,8 +312,8 @@ class Session:
 
     def _flush_tools(self) -> None:
         if self.running and self.running.tools:
-            tools, self.running.tools = self.running.tools, []
-            self.append(ev.ToolCalled(iteration=self.running.iteration, name=tools[-1], count=len(tools)))
+            count, self.running.tools = self.running.tools, 0
+            self.append(ev.ToolCalled(iteration=self.running.iteration, name=self.running.tool, count=count))
 
     def show(self) -> None:
         """Overwrite the live rows."""
@@ -316,6 +332,7 @@ class Session:
                 "frozen": process.frozen,
                 "lines": self.running.stream.lines,
                 "cpu_s": self.running.cpu,
+                "model": self.running.model,
             }
         self.journal.write_live(**live)
 
