@@ -12,6 +12,7 @@ import shutil
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 
 from proctor.checkpoint.plumbing import Git, GitFailed
@@ -28,6 +29,9 @@ from proctor.checkpoint.record import (
     tree_body,
 )
 
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 a folder of a name of its own is made there, for its owner only
+IN_MEMORY = 16 << 20
+"""Bytes of new files up to which a draft is made in memory."""
 PACKS = 50
 """Packs in the store, from which on small ones are put together."""
 
@@ -41,25 +45,42 @@ class Draft:
     def __init__(self, git: Git) -> None:
         self._git = git
         self._folder = git.gitdir / "draft"
+        self._memory = SHARED_MEMORY / f"proctor-{id_of('blob', bytes(git.gitdir))[:20]}"
         self._objects = self._folder / "objects"
         self._own = git.gitdir / "objects"
         self.index = self._folder / "index"
         self.afterwards: list[Callable[[], None]] = []
-        self.env = {
-            "GIT_INDEX_FILE": str(self.index),
-            "GIT_OBJECT_DIRECTORY": str(self._objects),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": json.dumps(str(self._own), ensure_ascii=False),
-        }
 
     def __enter__(self) -> Draft:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        (self._objects / "pack").mkdir(parents=True)
+        self._remove()
+        self._objects.mkdir(parents=True)
         with contextlib.suppress(FileNotFoundError):
             os.link(self._git.gitdir / "index", self.index)  # git replaces an index, it never writes into one
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove()
+
+    def _remove(self) -> None:
+        for folder in (self._folder, self._memory):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What makes a command read and write here."""
+        return {
+            "GIT_INDEX_FILE": str(self.index),
+            "GIT_OBJECT_DIRECTORY": str(self._objects),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(self._own),
+        }
+
+    def make_room(self, size: int) -> None:
+        """Prepare for about so many bytes. Many small files are made here for a moment: in memory, if they fit."""
+        with contextlib.suppress(OSError):
+            free = os.statvfs(SHARED_MEMORY)
+            if size < IN_MEMORY and free.f_bavail * free.f_frsize > 8 * IN_MEMORY:
+                self._memory.mkdir(mode=0o700, exist_ok=True)
+                self._objects = self._memory
 
     def run(self, *args: str, input: bytes = b"", config: Sequence[str] = ()) -> bytes:
         """Run a command that writes here."""
@@ -94,13 +115,12 @@ class Draft:
         """Take objects and index into the store. The objects are on disk before the index names them."""
         loose = [path.parent.name + path.name for path in self._objects.glob("??/*")]
         if loose:
-            env = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": json.dumps(str(self._objects), ensure_ascii=False)}
+            env = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(self._objects)}
             command = ("pack-objects", "-q", "--window=0", str(self._own / "pack" / "pack"))
             self._git.run(*command, input="\n".join([*loose, ""]).encode(), env=env)
         for suffix in ("pack", "rev", "idx"):  # a pack counts once its index is there
             for path in (self._objects / "pack").glob(f"*.{suffix}"):
-                _flush(path)
-                os.replace(path, self._own / "pack" / path.name)
+                _adopt(path, self._own / "pack" / path.name)
         with contextlib.suppress(FileNotFoundError):
             os.replace(self.index, self._git.gitdir / "index")
         for task in self.afterwards:
@@ -110,9 +130,18 @@ class Draft:
                 self._git.run("repack", "--geometric=2", "-d", "-q")
 
 
-def _flush(path: os.PathLike[str]) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _adopt(path: Path, place: Path) -> None:
+    """Move a file to its place, perhaps on another file system, on disk before it has its name."""
+    aside = place.with_name(f"tmp_{place.name}")
+    shutil.move(path, aside)
+    fd = os.open(aside, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
     finally:
         os.close(fd)
+    os.replace(aside, place)
+
+
+def _quoted(folder: Path) -> str:
+    """A folder as git reads it from a list of folders."""
+    return json.dumps(str(folder), ensure_ascii=False)

@@ -34,8 +34,9 @@ NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 _ATTRIBUTES = b"* -text !eol -ident !filter !working-tree-encoding !diff !merge\n"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 _FULL_WORDS = re.compile(
-    rb"No space left on device|Disk quota exceeded|Read-only file system|Input/output error|File too large"
-    rb"|insufficient permission|[Uu]nable to create temporary file|unable to write (loose|new|sha1|object|file)"
+    rb"No space left on device|Out of diskspace|Disk quota exceeded|File too large"
+    rb"|Read-only file system|Input/output error|insufficient permission"
+    rb"|[Uu]nable to create temporary file|unable to write (loose|new|sha1|object|file)"
     rb"|Unable to create '[^']*\.lock'"
 )
 _TRAP_CHECK = 5.0
@@ -82,7 +83,7 @@ class Command:
 
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
-            self._process.kill()
+            self._process.terminate()  # git takes its lock files with it
             self._process.wait()
         self._out.close()
         self._err.close()

@@ -135,6 +135,7 @@ class WorkingTree:
         recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
         known.fresh |= dict.fromkeys(recent)
         known.save(self._memory)
+        draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)
         if recent:
             known.fresh |= recent
