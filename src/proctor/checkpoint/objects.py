@@ -38,46 +38,76 @@ class Objects:
             raise UsageError(f"{name!r} cannot name a checkpoint: letters, digits, - and _ only")
         self._git.run("update-ref", REFS + name, commit)
 
-    def load(self, commit: str) -> Held:
-        """Read the words of a checkpoint, or of a tree that nothing names. One clear error if it cannot be read."""
-        with self._reading(commit) as repo:
-            tree = _tree_of(repo, commit)
-            files = tree[FILES][1]
-            manifest = Manifest.decode(_body(repo, tree[MANIFEST][1]))
-            notes = Notes.decode(_body(repo, tree[NOTES][1])) if NOTES in tree else Notes()
-            return Held(files, identity(files, manifest)[0], manifest, notes)
+    def load(self, *commits: str) -> list[Held]:
+        """Read the words of checkpoints, or of trees that nothing names. One clear error for one that is damaged."""
+        with self._reading() as reader:
+            return [reader.held(commit) for commit in commits]
+
+    def files_of(self, *commits: str) -> list[str]:
+        """The ids of the files' trees of checkpoints."""
+        with self._reading() as reader:
+            return [reader.files(commit) for commit in commits]
 
     def meta(self, commit: str) -> bytes:
         """The caller's bytes of a checkpoint."""
-        with self._reading(commit) as repo:
-            return _body(repo, _tree_of(repo, commit)[META][1])
-
-    def files_of(self, commit: str) -> str:
-        """The id of the files' tree of a checkpoint."""
-        with self._reading(commit) as repo:
-            return _tree_of(repo, commit)[FILES][1]
+        with self._reading() as reader:
+            return reader.meta(commit)
 
     @contextlib.contextmanager
-    def _reading(self, commit: str) -> Iterator[Repo]:
+    def _reading(self) -> Iterator[_Reader]:
         self._git.require()
         forget_parent()
-        from git import Repo  # starts git once when first imported; not every caller reads
+        import git  # starts git once when first imported; not every caller reads
+
+        with git.Repo(self._git.gitdir, expand_vars=False) as repo:
+            repo.git.update_environment(**environment(self._git.gitdir, self._git.workspace))
+            yield _Reader(repo)
+
+
+class _Reader:
+    """Reads checkpoints through one GitPython repository."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def held(self, commit: str) -> Held:
+        with self._naming(commit):
+            tree = self._tree(commit)
+            files = tree[FILES][1]
+            manifest = Manifest.decode(self._body(tree[MANIFEST][1]))
+            notes = Notes.decode(self._body(tree[NOTES][1])) if NOTES in tree else Notes()
+            return Held(files, identity(files, manifest)[0], manifest, notes)
+
+    def files(self, commit: str) -> str:
+        with self._naming(commit):
+            return self._tree(commit)[FILES][1]
+
+    def meta(self, commit: str) -> bytes:
+        with self._naming(commit):
+            return self._body(self._tree(commit)[META][1])
+
+    @contextlib.contextmanager
+    def _naming(self, commit: str) -> Iterator[None]:
         from git.exc import GitError, ODBError
 
-        repo: Repo | None = None
         try:
-            repo = Repo(self._git.gitdir, expand_vars=False)
-            repo.git.update_environment(**environment(self._git.gitdir, self._git.workspace))
-            yield repo
+            yield
         except (GitError, ODBError, KeyError, ValueError, OSError) as error:
             raise Unrecoverable(
-                f"{self._git.gitdir}: checkpoint {commit[:12]} cannot be read, it is missing or damaged; "
+                f"{self._repo.git_dir}: checkpoint {commit[:12]} cannot be read, it is missing or damaged; "
                 "the others may be whole",
                 "checkpoints",
             ) from error
-        finally:
-            if repo is not None:
-                repo.git.clear_cache()
+
+    def _tree(self, oid: str) -> dict[bytes, tuple[bytes, str]]:
+        stream = self._repo.odb.stream(bytes.fromhex(oid))
+        body = bytes(stream.read())
+        if stream.type == b"commit":
+            return self._tree(body.split(b"\n", 1)[0].removeprefix(b"tree ").decode())
+        return tree_entries(body)
+
+    def _body(self, oid: str) -> bytes:
+        return bytes(self._repo.odb.stream(bytes.fromhex(oid)).read())
 
 
 @contextlib.contextmanager
@@ -89,15 +119,3 @@ def temporary_index(git: Git) -> Iterator[dict[str, str]]:
     finally:
         for leftover in (path, Path(f"{path}.lock")):
             leftover.unlink(missing_ok=True)
-
-
-def _tree_of(repo: Repo, commit: str) -> dict[bytes, tuple[bytes, str]]:
-    stream = repo.odb.stream(bytes.fromhex(commit))
-    body = bytes(stream.read())
-    if stream.type == b"commit":
-        return _tree_of(repo, body.split(b"\n", 1)[0].removeprefix(b"tree ").decode())
-    return tree_entries(body)
-
-
-def _body(repo: Repo, oid: str) -> bytes:
-    return bytes(repo.odb.stream(bytes.fromhex(oid)).read())

@@ -38,19 +38,19 @@ class Moved(NotRestored):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where the tree is to go from `present`: the tree of files, the manifest, and the files that differ.
-    `leaving` are nested repositories that are to be there no more, `chosen` says what may come back from a shelf."""
+    """The way from `present` to `coming`: the files that differ, nested repositories that are to be there no more
+    (`leaving`), what is in no checkpoint and stays where it is (`left`). `chosen` says what may come off a shelf."""
 
     present: Held
-    files: str
-    manifest: Manifest
+    coming: Held
     deltas: list[Delta]
-    leaving: frozenset[bytes]
     chosen: Chosen
+    leaving: frozenset[bytes]
+    left: frozenset[bytes]
 
     @property
     def touched(self) -> set[bytes]:
-        return {delta.path for delta in self.deltas} | self.present.manifest.differing(self.manifest)
+        return {delta.path for delta in self.deltas} | self.present.manifest.differing(self.coming.manifest)
 
 
 class Restorer:
@@ -66,7 +66,7 @@ class Restorer:
 
     def restore(self, safety: str, target: str, paths: Iterable[str] = ()) -> Restored:
         """Make the workspace, or the chosen paths of it, what it was at `target`; see `Store.restore`."""
-        start, want = self._objects.load(safety), self._objects.load(target)
+        start, want = self._objects.load(safety, target)
         shelf, home = self._shelf(safety), self._shelf(target)
         tops = {raw(os.path.normpath(path)) for path in paths}
 
@@ -113,15 +113,18 @@ class Restorer:
         return present
 
     def _late(self, present: Held, start: Held, files: str) -> set[bytes]:
-        """Files that are neither what they were nor what they are to be, nor one of these half written."""
+        """Files that are neither what they were nor what they are to be: someone else wrote them.
+
+        A rollback that was killed may leave one file half written. What is gone is not late: nothing of it is lost.
+        """
         since = {delta.path: delta for delta in deltas(self._git, present.files, start.files)}
         ahead = [delta for delta in deltas(self._git, present.files, files) if delta.path in since]
-        return {
-            delta.path
-            for delta in ahead
-            if delta.old != NOTHING
-            and not any(self._is_part(delta.old, of) for of in (delta.new, since[delta.path].new))
-        }
+        late = {delta.path: (delta.new, since[delta.path].new) for delta in ahead if delta.old != NOTHING}
+        if len(late) == 1 and self._begun.exists():
+            ((path, wholes),) = late.items()
+            if any(self._is_part(since[path].old, whole) for whole in wholes):
+                return set()
+        return set(late)
 
     def _is_part(self, part: str, whole: str) -> bool:
         if whole == NOTHING:
@@ -136,11 +139,8 @@ class Restorer:
         differing = deltas(self._git, present.files, want.files)
         gone = (delta.path for delta in differing if delta.new == NOTHING)
         release = {path for path in gone if chosen(path) and self._left_then(path, want) and not home.holds(path)}
-        touched = {delta.path for delta in differing} | present.manifest.differing(want.manifest)
-        in_way = {delta.path for delta in differing if delta.old == NOTHING} | want.manifest.empty
-        in_way |= {folder for path in in_way for folder in parents(path) if not is_folder(self._place(folder))}
-        self._tree.expect(want, touched, present.notes.not_kept - in_way, release)
         if release:
+            self._tree.release(release)
             present = replace(present, files=self._tree.files_tree())
             differing = [delta for delta in differing if delta.path not in release]
         wanted = [delta for delta in differing if chosen(delta.path)]
@@ -149,8 +149,16 @@ class Restorer:
             files = self._overlay(present.files, wanted)
             differing = deltas(self._git, present.files, files)
             manifest = self._fitting(files, manifest)
-        leaving = frozenset(filter(chosen, present.notes.repositories - want.notes.repositories))
-        return Goal(present, files, manifest, differing, leaving, chosen)
+        coming = {delta.path for delta in differing if delta.old == NOTHING} | manifest.empty
+        coming |= {folder for path in coming for folder in parents(path) if not is_folder(self._place(folder))}
+        return Goal(
+            present,
+            Held(files, "", manifest, want.notes),
+            differing,
+            chosen,
+            leaving=frozenset(filter(chosen, present.notes.repositories - want.notes.repositories)),
+            left=frozenset(present.notes.not_kept - coming | release),
+        )
 
     @staticmethod
     def _left_then(path: bytes, want: Held) -> bool:
@@ -213,13 +221,14 @@ class Restorer:
 
     def _go(self, goal: Goal, shelf: Shelf, home: Shelf, parked: list[bytes]) -> None:
         """Make the tree what the goal says. Files that do not differ are not touched."""
-        now, then = goal.present.manifest, goal.manifest
+        now, then = goal.present.manifest, goal.coming.manifest
         top, umask = self._git.top, self._git.umask
+        self._tree.expect(goal.coming, goal.touched, goal.left)
         for place in self._closed(goal):
             os.chmod(place, stat.S_IMODE(os.lstat(place).st_mode) | stat.S_IRWXU)
         self._clear_way(goal, shelf, parked)
-        if goal.present.files != goal.files:
-            self._git.run("read-tree", "-m", "-u", goal.present.files, goal.files)
+        if goal.present.files != goal.coming.files:
+            self._git.run("read-tree", "-m", "-u", goal.present.files, goal.coming.files)
         make_folders(top, then.empty, umask)
         home.put_back(goal.chosen)
         files = {path: self._common(path) for path in now.modes.keys() - then.modes.keys()} | then.modes
@@ -237,11 +246,13 @@ class Restorer:
         for repository in sorted(goal.leaving):
             if os.path.lexists(self._place(repository + b"/.git")):
                 park(repository + b"/.git")
-        for folder in sorted(goal.present.manifest.empty - goal.manifest.empty, reverse=True):
-            self._remove_empty(folder, goal.manifest.empty)
+        for folder in sorted(goal.present.manifest.empty - goal.coming.manifest.empty, reverse=True):
+            self._remove_empty(folder, goal.coming.manifest.empty)
         gone = {delta.path for delta in goal.deltas if delta.new == NOTHING}
         new = [delta.path for delta in goal.deltas if delta.old == NOTHING]
-        folders = {parent for path in (*new, *goal.manifest.empty) for parent in parents(path)} | goal.manifest.empty
+        folders = {
+            parent for path in (*new, *goal.coming.manifest.empty) for parent in parents(path)
+        } | goal.coming.manifest.empty
         for path in sorted(folders - gone):
             if os.path.lexists(self._place(path)) and not is_folder(self._place(path)):
                 park(path)
@@ -269,8 +280,8 @@ class Restorer:
     def _proved(self, goal: Goal) -> Held:
         """A fresh look, if it shows what was wanted."""
         fresh = self._tree.look()
-        differing = {delta.path for delta in deltas(self._git, goal.files, fresh.files)}
-        differing |= goal.manifest.differing(fresh.manifest)
+        differing = {delta.path for delta in deltas(self._git, goal.coming.files, fresh.files)}
+        differing |= goal.coming.manifest.differing(fresh.manifest)
         beside = fresh.notes.not_kept | self._owned
         above = {parent for path in beside for parent in parents(path)}
         wrong = sorted(path for path in differing if path not in above and not is_below(path, beside))
@@ -283,7 +294,7 @@ class Restorer:
         """Undo a rollback that failed on its way, but for files that someone else has written meanwhile."""
         try:
             present = self._tree.look()
-            mine = touched - self._late(present, start, goal.files)
+            mine = touched - self._late(present, start, goal.coming.files)
             way = self._goal(present, start, mine.__contains__, shelf)
             self._go(replace(way, chosen=lambda _: True), self._shelf("late"), shelf, [])
             self._begun.unlink()

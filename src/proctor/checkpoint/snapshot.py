@@ -90,22 +90,22 @@ class WorkingTree:
         """Ignored folders that no checkpoint holds."""
         return ignored_folders(self._git, self._ignores, self._owned)
 
-    def expect(
-        self, coming: Held, touched: Iterable[bytes], leave: Iterable[bytes], release: Collection[bytes]
-    ) -> None:
-        """Be prepared for an index that is about to hold another checkpoint's files.
+    def expect(self, coming: Held, touched: Iterable[bytes], left: Iterable[bytes]) -> None:
+        """Be prepared for an index that is about to hold other files.
 
-        The files in `touched` will be read again at the next look. What is at the paths in `leave` is not taken in
-        until it is written again; `release` goes out of the index and stays in the tree.
+        Those in `touched` will be read again at the next look; what is at the paths in `left` is not taken in until
+        it is written again.
         """
         known = Known.load(self._memory) or Known()
         known.ignored |= coming.notes.ignored
         known.odd |= coming.manifest.modes.keys()
         known.fresh |= dict.fromkeys(touched)
-        known.left |= dict.fromkeys([*leave, *release], time.time_ns())
+        known.left |= dict.fromkeys(left, time.time_ns())
         known.save(self._memory)
-        if release:
-            self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(release))
+
+    def release(self, paths: Iterable[bytes]) -> None:
+        """Let files out of the index that stay in the tree."""
+        self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(paths))
 
     # --- one look -----------------------------------------------------------------------------
 

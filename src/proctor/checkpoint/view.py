@@ -43,7 +43,7 @@ def deltas(git: Git, before: str, after: str) -> list[Delta]:
 
 def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) -> tuple[Change, ...]:
     """What differs between two checkpoints, sorted by path."""
-    old, new = objects.load(before), objects.load(after)
+    old, new = objects.load(before, after)
     left_out = old.notes.ignored | new.notes.ignored
     command = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev")
     fields = split(git.run(*command, old.files, new.files))
@@ -75,14 +75,14 @@ def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) 
 
 def patch(git: Git, objects: Objects, before: str, after: str, paths: Sequence[str]) -> bytes:
     """The difference as a patch, file contents as they are."""
-    trees = (objects.files_of(before), objects.files_of(after))
+    trees = objects.files_of(before, after)
     command = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
     return git.run(*command, *trees, "--", *paths)
 
 
 def entries(git: Git, objects: Objects, commit: str) -> tuple[Entry, ...]:
     """Every file of a checkpoint."""
-    held = objects.load(commit)
+    (held,) = objects.load(commit)
     found = []
     for line in split(git.run("ls-tree", "-r", "-z", "--full-tree", held.files)):
         head, path = line.split(b"\t", 1)
@@ -93,7 +93,7 @@ def entries(git: Git, objects: Objects, commit: str) -> tuple[Entry, ...]:
 
 def read(git: Git, objects: Objects, commit: str, path: str) -> bytes:
     """The content of one file of a checkpoint (of a symlink: its target)."""
-    line = git.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", objects.files_of(commit), "--", path)
+    line = git.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", *objects.files_of(commit), "--", path)
     if not line.startswith(b"1"):
         raise UsageError(f"{path}: no such file in checkpoint {commit[:12]}")
     return git.run("cat-file", "blob", line.split(b"\t", 1)[0].split(b" ")[2].decode())
@@ -101,7 +101,7 @@ def read(git: Git, objects: Objects, commit: str, path: str) -> bytes:
 
 def materialise(git: Git, objects: Objects, commit: str, dest: Path, exclude: Sequence[str]) -> None:
     """Write a checkpoint's tree into an empty folder, which is made if need be."""
-    held = objects.load(commit)
+    (held,) = objects.load(commit)
     with disk_faults(dest), temporary_index(git) as env:
         dest.mkdir(parents=True, exist_ok=True)
         if any(dest.iterdir()):
