@@ -97,8 +97,10 @@ class Command:
 
     def _wait(self) -> None:
         ended = os.pidfd_open(self._process.pid)
+        poll = select.poll()
+        poll.register(ended, select.POLLIN)
         try:
-            while not select.select([ended], [], [], _TRAP_CHECK)[0]:
+            while not poll.poll(_TRAP_CHECK * 1000):
                 if traps := self._git.traps():
                     raise Trapped(traps)
         finally:
@@ -236,6 +238,12 @@ class Git:
         finally:
             self._held.fd = None
             os.close(fd)
+
+    def remove_leftovers(self) -> None:
+        """Remove the temporary indexes of processes that are gone."""
+        for path in self.gitdir.glob("index.*"):
+            if not os.path.exists(f"/proc/{path.name.split('.')[1]}"):
+                path.unlink(missing_ok=True)
 
     def traps(self) -> list[bytes]:
         """FIFOs, sockets and devices in the places where git expects rules, or inside nested repositories."""

@@ -121,6 +121,7 @@ class Store:
                 self._git.run("update-ref", "--stdin", input="".join(gone).encode())
             self._git.run("repack", "-a", "-d", "-q")
             self._git.run("prune", "--expire=now")
+            self._git.remove_leftovers()
 
 
 def _snapshot(commit: str, held: Held, files: int) -> Snapshot:

@@ -16,8 +16,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.checkpoint.objects import Objects, temporary_index
-from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, split
-from proctor.checkpoint.record import Held, Manifest, Restored, common_mode, is_below, is_inside, parents, raw, text
+from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, disk_faults, split
+from proctor.checkpoint.record import (
+    Held,
+    Manifest,
+    Restored,
+    common_mode,
+    identity,
+    is_below,
+    is_inside,
+    parents,
+    raw,
+    text,
+)
 from proctor.checkpoint.shelf import Shelf, is_folder
 from proctor.checkpoint.snapshot import WorkingTree
 from proctor.checkpoint.view import NOTHING, Delta, deltas, make_folders, set_modes, sizes_of
@@ -81,13 +92,14 @@ class Restorer:
         touched = goal.touched
         self._begun.touch()  # until it is gone, the index may not be trusted to say what is in the tree
         try:
-            try:
-                self._go(goal, shelf, home, parked)
-            except (GitFailed, Trapped) as refusal:  # something is not what the index says
-                parked += self._clear_traps(refusal, shelf)
-                goal = self._goal(self._between(start, want), want, chosen, home)
-                self._go(goal, shelf, home, parked)
-            fresh = self._proved(goal)
+            with disk_faults(self._git.workspace):
+                try:
+                    self._go(goal, shelf, home, parked)
+                except (GitFailed, Trapped) as refusal:  # something is not what the index says
+                    parked += self._clear_traps(refusal, shelf)
+                    goal = self._goal(self._between(start, want), want, chosen, home)
+                    self._go(goal, shelf, home, parked)
+                fresh = self._proved(goal)
         except (ProctorError, OSError, Trapped) as error:
             self._back(start, goal, touched, shelf)
             if isinstance(error, Unrecoverable | Moved):
@@ -153,7 +165,7 @@ class Restorer:
         coming |= {folder for path in coming for folder in parents(path) if not is_folder(self._place(folder))}
         return Goal(
             present,
-            Held(files, "", manifest, want.notes),
+            Held(files, identity(files, manifest)[0], manifest, want.notes),
             differing,
             chosen,
             leaving=frozenset(filter(chosen, present.notes.repositories - want.notes.repositories)),
@@ -193,7 +205,7 @@ class Restorer:
         if disk.f_flag & os.ST_RDONLY:
             raise Unrecoverable(f"{self._git.workspace}: read-only; nothing was rolled back", "disk")
         sizes = sizes_of(self._git, [oid for delta in goal.deltas for oid in (delta.old, delta.new)])
-        if lost := [delta.path for delta in goal.deltas if delta.new not in (NOTHING, *sizes)]:
+        if lost := [delta.path for delta in goal.deltas if delta.new != NOTHING and delta.new not in sizes]:
             raise Unrecoverable(
                 f"{self._git.gitdir}: {len(lost)} files of the checkpoint are missing ({safe_line(lost[0], 100)}); "
                 "nothing was rolled back",
@@ -250,9 +262,8 @@ class Restorer:
             self._remove_empty(folder, goal.coming.manifest.empty)
         gone = {delta.path for delta in goal.deltas if delta.new == NOTHING}
         new = [delta.path for delta in goal.deltas if delta.old == NOTHING]
-        folders = {
-            parent for path in (*new, *goal.coming.manifest.empty) for parent in parents(path)
-        } | goal.coming.manifest.empty
+        empty = goal.coming.manifest.empty
+        folders = {parent for path in (*new, *empty) for parent in parents(path)} | empty
         for path in sorted(folders - gone):
             if os.path.lexists(self._place(path)) and not is_folder(self._place(path)):
                 park(path)
@@ -280,6 +291,8 @@ class Restorer:
     def _proved(self, goal: Goal) -> Held:
         """A fresh look, if it shows what was wanted."""
         fresh = self._tree.look()
+        if fresh.tree == goal.coming.tree:
+            return fresh
         differing = {delta.path for delta in deltas(self._git, goal.coming.files, fresh.files)}
         differing |= goal.coming.manifest.differing(fresh.manifest)
         beside = fresh.notes.not_kept | self._owned

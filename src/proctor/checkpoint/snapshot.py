@@ -173,7 +173,7 @@ class WorkingTree:
                     intake.left.add(path)
                 else:
                     intake.skipped[path] = why
-            elif path in seen.ignored and len(intake.ignored) >= MAX_IGNORED:
+            elif path in seen.ignored and len(known.ignored) + len(intake.ignored) >= MAX_IGNORED:
                 intake.left.add(path)
             else:
                 intake.take(path, found, path in seen.ignored, self._git.umask)

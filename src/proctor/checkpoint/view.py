@@ -44,7 +44,6 @@ def deltas(git: Git, before: str, after: str) -> list[Delta]:
 def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) -> tuple[Change, ...]:
     """What differs between two checkpoints, sorted by path."""
     old, new = objects.load(before, after)
-    left_out = old.notes.ignored | new.notes.ignored
     command = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev")
     fields = split(git.run(*command, old.files, new.files))
     differing = _raw(fields)
@@ -52,7 +51,8 @@ def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) 
     sizes = sizes_of(git, [delta.new for delta in differing])
     found = {}
     for delta in differing:
-        if ignored or delta.path not in left_out:
+        hidden = delta.path in (old if delta.new == NOTHING else new).notes.ignored
+        if ignored or not hidden:
             added, removed = counts.get(delta.path, (0, 0))
             kind = ChangeKind.MODE if delta.old == delta.new else _KINDS[delta.status]
             found[delta.path] = Change(
@@ -62,10 +62,10 @@ def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) 
                 max(removed, 0),
                 added < 0,
                 sizes.get(delta.new, 0),
-                delta.path in left_out,
+                hidden,
             )
     for path in old.manifest.differing(new.manifest) - found.keys():
-        if ignored or path not in left_out:
+        if ignored or path not in new.notes.ignored:
             kind = ChangeKind.MODE
             if path in old.manifest.empty ^ new.manifest.empty:
                 kind = ChangeKind.ADDED if path in new.manifest.empty else ChangeKind.DELETED
