@@ -18,13 +18,14 @@ from proctor.checkpoint.shelf import is_folder
 @dataclass(slots=True)
 class Walk:
     """The folders of the tree. `children` counts what each one holds, `odd` has their modes where uncommon,
-    `special` are FIFOs, sockets and devices, `repositories` folders with a `.git` of their own."""
+    `special` are FIFOs, sockets and devices, `repositories` folders with a `.git` of their own, `unreadable` folders
+    that may not be entered."""
 
     children: Counter[bytes] = field(default_factory=Counter)
     odd: dict[bytes, int] = field(default_factory=dict)
     special: set[bytes] = field(default_factory=set)
     repositories: set[bytes] = field(default_factory=set)
-    closed: set[bytes] = field(default_factory=set)
+    unreadable: set[bytes] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ def scan(
     ):
         listed, suspects = split(others.output()), set(split(differing.output()))
     listed += [path + b"/" for path in suspects if is_folder(git.top + b"/" + path)]  # git hides these: it has a file
-    seen, hollow = _sorted(git, ignores, listed, owned, asked)
+    seen, hollow = _sorted(git.top, ignores, listed, owned, asked)
     for folder in sorted(hollow):
         if tracked := ignores.tracked_below(folder):
             hollow.discard(folder)
@@ -72,7 +73,8 @@ def scan(
 def ignored_folders(git: Git, ignores: Ignores, owned: Collection[bytes]) -> set[bytes]:
     """The outermost folders that ignore rules name."""
     ignores.refresh()
-    return _sorted(git, ignores, split(git.run("ls-files", "-z", "-o", "--directory")), owned, ())[0].closed
+    listed = split(git.run("ls-files", "-z", "-o", "--directory"))
+    return _sorted(git.top, ignores, listed, owned, ())[0].closed
 
 
 def walked(top: bytes, closed: Collection[bytes], umask: int) -> Walk:
@@ -86,7 +88,7 @@ def walked(top: bytes, closed: Collection[bytes], umask: int) -> Walk:
         try:
             entries = os.scandir(top + b"/" + folder)
         except PermissionError:
-            found.closed.add(folder)
+            found.unreadable.add(folder)
             continue
         except OSError:  # gone since it was listed
             continue
@@ -121,7 +123,7 @@ def _mode(entry: os.DirEntry[bytes]) -> int | None:
 
 
 def _sorted(
-    git: Git, ignores: Ignores, listed: list[bytes], owned: Collection[bytes], asked: Collection[bytes]
+    top: bytes, ignores: Ignores, listed: list[bytes], owned: Collection[bytes], asked: Collection[bytes]
 ) -> tuple[Scan, set[bytes]]:
     """Sort what is not in the index by the ignore rules; also the closed folders that hold nothing in the index.
 
@@ -143,7 +145,7 @@ def _sorted(
         open_folders = [path for path in folders if not is_inside(path, seen.closed)]
         hollow.update(path for path in open_folders if path in named)
         seen.closed |= hollow
-        files, folders = _children(git.top, [path for path in open_folders if path not in named], owned)
+        files, folders = _children(top, [path for path in open_folders if path not in named], owned)
         named = ignores.matching([*files, *folders])
     return seen, hollow
 

@@ -115,31 +115,12 @@ class WorkingTree:
         if known is None:
             draft.index.unlink(missing_ok=True)
             known = Known()
-        known.left = {path: when for path, when in known.left.items() if self._exists(path)}
-        untouched = {path for path in known.left if known.covers(path, os.lstat(self._place(path)).st_ctime_ns)}
-        asked = {path for path in known.ignored if self._look(path, {})}
-        seen = scan(self._git, self._ignores, self._owned, env=draft.env, untouched=untouched, asked=asked)
-        if len(seen.new) > MAX_FILES and not (self._git.workspace / ".git").exists():
-            raise UsageError(
-                f"{self._git.workspace}: {len(seen.new)} files and no git repository; "
-                "is this a project? name what to leave out in .gitignore"
-            )
-        unseen = {path for path, signature in known.fresh.items() if signature != self._signature(path)}
-        unseen -= seen.suspects
-        seen.suspects |= unseen
+        seen, unseen = self._scan(draft, known)
         intake = self._intake(seen, known)
         intake.forced |= unseen & intake.files.keys()
-        known.odd = intake.odd | self._modes(known.odd).keys()
-        known.ignored = seen.still | intake.ignored
-        known.fresh = {path: at for path, at in known.fresh.items() if at and is_fresh(at, now)}
-        recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
-        known.fresh |= dict.fromkeys(recent)
-        known.save(self._memory)
+        self._remember(known, seen, intake, draft, now)
         draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)
-        if recent:
-            known.fresh |= recent
-            draft.afterwards.append(lambda: known.save(self._memory))
         files = draft.run("write-tree").decode().strip()
         modes = self._modes(known.odd - intake.gone - intake.skipped.keys())
         manifest = Manifest(modes, seen.walk.odd, self._empty(seen, intake))
@@ -153,6 +134,34 @@ class WorkingTree:
             repositories=frozenset(seen.walk.repositories),
         )
         return Held(files, identity(files, manifest)[0], manifest, notes)
+
+    def _scan(self, draft: Draft, known: Known) -> tuple[Scan, set[bytes]]:
+        """What may differ from the index; also those files in it whose difference the index would not see."""
+        known.left = {path: when for path, when in known.left.items() if self._exists(path)}
+        untouched = {path for path in known.left if known.covers(path, os.lstat(self._place(path)).st_ctime_ns)}
+        asked = {path for path in known.ignored if self._look(path, {})}
+        seen = scan(self._git, self._ignores, self._owned, env=draft.env, untouched=untouched, asked=asked)
+        if len(seen.new) > MAX_FILES and not (self._git.workspace / ".git").exists():
+            raise UsageError(
+                f"{self._git.workspace}: {len(seen.new)} files and no git repository; "
+                "is this a project? name what to leave out in .gitignore"
+            )
+        unseen = {path for path, signature in known.fresh.items() if signature != self._signature(path)}
+        unseen -= seen.suspects
+        seen.suspects |= unseen
+        return seen, unseen
+
+    def _remember(self, known: Known, seen: Scan, intake: Intake, draft: Draft, now: int) -> None:
+        """Write down what the index will not say: too much of it before the index is there, the rest afterwards."""
+        known.odd = intake.odd | self._modes(known.odd).keys()
+        known.ignored = seen.still | intake.ignored
+        known.fresh = {path: at for path, at in known.fresh.items() if at and is_fresh(at, now)}
+        recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
+        known.fresh |= dict.fromkeys(recent)
+        known.save(self._memory)
+        if recent:
+            sharp = replace(known, fresh={**known.fresh, **recent})
+            draft.afterwards.append(lambda: sharp.save(self._memory))
 
     def _intake(self, seen: Scan, known: Known) -> Intake:
         """Decide for every path that may differ."""
@@ -179,7 +188,7 @@ class WorkingTree:
                 intake.take(path, found, path in seen.ignored, self._git.umask)
         for path in seen.walk.special:
             intake.skipped[path] = "a FIFO, socket or device"
-        for folder in seen.walk.closed:
+        for folder in seen.walk.unreadable:
             intake.skipped[folder] = "a folder that cannot be read"
         return intake
 
@@ -243,7 +252,7 @@ class WorkingTree:
         children = seen.walk.children
         for path in intake.left | intake.skipped.keys():
             folder = path.rpartition(b"/")[0]
-            if path not in seen.walk.special and path not in seen.walk.closed and folder in children:
+            if path not in seen.walk.special and path not in seen.walk.unreadable and folder in children:
                 children[folder] -= 1
         return frozenset(folder for folder, count in children.items() if folder and count <= 0)
 
