@@ -62,7 +62,7 @@ def test_programs_come_back_and_nothing_around_them(tmp_path: Path) -> None:
 
 
 def test_a_program_of_ours_is_always_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:.:bin")
+    monkeypatch.setenv("PATH", "/sbin:.:bin")
     first, *others = host.environment()["PATH"].split(os.pathsep)
-    assert first == "/usr/bin"
+    assert first == "/sbin"
     assert others == [str(host.OWN[0] / "bin")]
