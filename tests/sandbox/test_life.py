@@ -211,7 +211,9 @@ def test_descriptors_are_given_back(backend: Backend, policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bwrap", "weak", "none"])
-def test_everything_dies_with_the_supervisor(policy: Policy, kind: str) -> None:
+def test_everything_dies_with_the_supervisor(
+    policy: Policy, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     supervisor = f"""
 import sys
 from pathlib import Path
@@ -221,15 +223,20 @@ running = choose({kind!r}).launch(["sh", "-c", {DAEMON + "; sleep 1000"!r}], Pol
 print(running.init_pid, flush=True)
 sys.stdin.read()
 """
+    scratch = tmp_path / "temporary"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     process = subprocess.Popen([sys.executable, "-c", supervisor], stdin=PIPE, stdout=PIPE, text=True)
     assert process.stdout is not None
     init = int(process.stdout.readline())
     wait_for(lambda: counter(policy))
     members = [init, *kill.descendants(init)]
     assert len(members) >= 3
+    assert bool(os.listdir(scratch)) is (kind == "weak")
     process.kill()
     process.communicate()
     wait_for(lambda: not alive(members), 5)
+    wait_for(lambda: not os.listdir(scratch), 5)
     assert stands_still(policy)
 
 

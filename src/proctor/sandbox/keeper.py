@@ -1,11 +1,11 @@
 """The first process of a sandbox without namespaces, run as a script in an interpreter of its own.
 
-    python -I -S keeper.py STATUS GATE LEASH RULES COMMAND...
+    python -I -S keeper.py STATUS GATE LEASH ORDER COMMAND...
 
 It adopts every orphan below it, so that a daemonised process is still found, and ends all of them when the
 command ends or when the leash breaks: a pipe whose other end only the supervisor holds, broken by its death
-however it dies. It speaks bubblewrap's status protocol. RULES is a JSON object: `landlock` (see `landlock.py`)
-or null.
+however it dies. It speaks bubblewrap's status protocol. ORDER is a JSON object: `rules` for Landlock
+(see `landlock.py`) or null, `scratch`, a folder to be removed at the end, or null.
 """
 
 from __future__ import annotations
@@ -31,19 +31,23 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def main() -> None:
     status, gate, leash = (int(word) for word in sys.argv[1:4])
-    rules, command = json.loads(sys.argv[4]), sys.argv[5:]
+    order, command = json.loads(sys.argv[4]), sys.argv[5:]
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     failed, failed_end = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(status)
         os.close(leash)
-        become(gate, failed_end, rules, command)
+        become(gate, failed_end, order["rules"], command)
     os.close(gate)
     os.close(failed_end)
     os.write(status, json.dumps({"child-pid": child}).encode() + b"\n")
     code = keep(child, leash)
     kill.end(lambda: kill.descendants(os.getpid()))
+    if order["scratch"]:
+        import shutil
+
+        shutil.rmtree(order["scratch"], ignore_errors=True)
     if code is not None and not os.read(failed, 1):
         os.write(status, json.dumps({"exit-code": code}).encode() + b"\n")
 

@@ -59,10 +59,10 @@ def launch(
 
         leash_end, leash = os.pipe()
         undo.callback(os.close, leash)
-        walls = json.dumps(rules and {**rules, "connect": connect})
+        order = json.dumps({"rules": rules and {**rules, "connect": connect}, "scratch": scratch and str(scratch)})
 
         def command(status: int, gate: int) -> list[str]:
-            own = [sys.executable, "-I", "-S", str(KEEPER), str(status), str(gate), str(leash_end), walls]
+            own = [sys.executable, "-I", "-S", str(KEEPER), str(status), str(gate), str(leash_end), order]
             return own + [real(word) for word in argv]
 
         variables = {name: real(text) for name, text in environment.items()}
