@@ -181,3 +181,24 @@ def _short(amount: int, base: int, letters: str) -> str:
     whole, rest = divmod(amount, base**power)
     decimals = f"{rest * 100 // base**power:02d}"[: max(0, 3 - len(str(whole)))].rstrip("0")
     return f"{whole}.{decimals}{letters[power - 1]}" if decimals else f"{whole}{letters[power - 1]}"
+
+
+_LABELS = {"time": Dimension.WALL_CLOCK, "tools": Dimension.TOOL_CALLS, "files": Dimension.FILES_TOUCHED}
+_LABELS |= {"lines": Dimension.LINES_CHANGED, "written": Dimension.BYTES_WRITTEN, "prefix": Dimension.PREFIX_TOKENS}
+_LABELS |= {"generated": Dimension.GENERATED_TOKENS}
+
+
+def parse_dimension(text: str) -> Dimension:
+    """A dimension by the contract's key or by the screen's label. ValueError names those there are."""
+    word = text.strip().lower()
+    if word in _LABELS:
+        return _LABELS[word]
+    try:
+        return Dimension(word)
+    except ValueError:
+        raise ValueError(f"no such dimension: {text!r}; there are: {', '.join(Dimension)}") from None
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -54,9 +54,9 @@ def operator(workspace: Path, headless: bool) -> Iterator[None]:
 
 
 def purpose(folder: Path) -> str:
-    """The first sentence of a sample's README."""
-    lines = [line.strip() for line in (folder / "README.md").read_text().splitlines()]
-    return next((line for line in lines if line and not line.startswith("#")), "")
+    """The first paragraph of a sample's README, on one line."""
+    paragraphs = (folder / "README.md").read_text().split("\n\n")
+    return next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
 
 
 def copy(sample: Path, into: Path | None) -> Path:

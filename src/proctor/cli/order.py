@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import UsageError
+from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor import inbox
 from proctor.supervisor.client import Client
+from proctor.units import parse_amount, parse_dimension
 from proctor.words import ExitCode
 
 SECONDS = 30.0
@@ -57,9 +59,9 @@ def checkpoint(given: argparse.Namespace) -> int:
 
 def rollback(given: argparse.Namespace) -> int:
     if given.preview:
-        from proctor.supervisor.offline import patch
+        from proctor.supervisor.offline import preview
 
-        sys.stdout.write(patch(given.dir, given.to, None, tuple(given.paths or ())))
+        print(preview(given.dir, given.to, tuple(given.paths or ())) or "nothing would change")
         return ExitCode.DONE
     return send(given.dir, "rollback", to=given.to, paths=given.paths)
 
@@ -83,10 +85,28 @@ def send(workspace: Path, verb: str, **args: Any) -> int:
         if verb in OFFLINE:
             return _offline(workspace, verb, args)
         if verb in inbox.MAY_WAIT:
+            _check(client.state(), verb, args)
             client.order(verb, **args)
             print(f"no supervisor is up; the {verb} is taken in by the next `proctor run`")
             return ExitCode.DONE
-    raise UsageError(f"{workspace}: no supervisor is up, so there is nothing to {verb}; `proctor run` starts one")
+    raise UsageError(f"{workspace}: no supervisor is up, so `{verb}` has no effect; `proctor run` starts one")
+
+
+def _check(state: State, verb: str, args: dict[str, Any]) -> None:
+    """Refuse now what the next supervisor would refuse."""
+    if verb == "extend":
+        try:
+            dimension = parse_dimension(args["dimension"])
+            parse_amount(dimension, args["by"])
+        except ValueError as error:
+            raise UsageError(f"extend: {error}") from None
+        if state.limit(dimension) is None:
+            raise UsageError(f"extend: {dimension} has no ceiling in the contract")
+    elif verb in ("approve", "deny"):
+        request = state.request(args["id"])
+        if request is None or request.outcome is not None:
+            waiting = ", ".join(str(one.id) for one in state.open_requests) or "none"
+            raise UsageError(f"{verb}: request {args['id']} does not wait for an answer; waiting: {waiting}")
 
 
 def _ask(client: Client, verb: str, args: dict[str, Any]) -> int:

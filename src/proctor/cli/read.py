@@ -15,10 +15,11 @@ from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor import sessions
 from proctor.supervisor.client import Client
+from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import status_of
 from proctor.text import safe_line
 from proctor.units import format_amount
-from proctor.words import Dimension, ExitCode, Level, SessionStatus
+from proctor.words import Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
 
@@ -29,6 +30,7 @@ def status(given: argparse.Namespace) -> int:
         with Client(given.dir) as client:
             found = status_of(client.state(), client.live("gauges"), client.alive())
     except NoJournal:
+        check_workspace(given.dir)
         found = status_of(State(workspace=str(given.dir)), {}, alive=False)
     if given.json:
         return _print_json(found)
@@ -38,6 +40,9 @@ def status(given: argparse.Namespace) -> int:
     for task in found["tasks"]:
         claim = f"   claimed {safe_line(task['claim'], 40)}" if task["claim"] else ""
         print(f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 60):60} {task['verdict'] or ''}{claim}")
+        if task["status"] != TaskStatus.DONE and task["reason"]:
+            log = f" ({safe_line(task['log'], 200)})" if task["log"] else ""
+            print(f"       {safe_line(task['reason'], 200)}{log}")
     for name, figure in found["budget"].items():
         dimension = Dimension(name)
         limit = f" of {format_amount(dimension, figure['limit'])}" if figure["limit"] is not None else ""
@@ -50,7 +55,8 @@ def status(given: argparse.Namespace) -> int:
     if plateau["state"] != "quiet":
         print(f"  plateau: {plateau['state']} {plateau['rule']}: {safe_line('; '.join(plateau['evidence']))}")
     if found["session"] is None:
-        print("  no session yet: start one with `proctor run`")
+        begin = "run" if (given.dir / "proctor.yaml").exists() else "init"
+        print(f"  no session yet: begin with `proctor {begin}`")
     return ExitCode.DONE
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import shlex
+import stat
 import subprocess
 import sys
 import time
@@ -20,8 +24,8 @@ from proctor.journal.store import NoJournal
 from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
-from proctor.units import parse_duration
-from proctor.words import ExitCode, RequestKind
+from proctor.units import counted, parse_duration
+from proctor.words import ExitCode, RequestKind, SessionStatus, TaskStatus
 
 START_SECONDS = 60.0
 """Seconds a supervisor may take to check everything and take over."""
@@ -52,6 +56,9 @@ def resume(given: argparse.Namespace) -> int:
 
 def attach(given: argparse.Namespace) -> int:
     """The screen of a session."""
+    Client(given.dir).close()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("attach: no terminal here; `proctor watch` prints one line per event")
     return screen(given.dir, given)
 
 
@@ -66,11 +73,45 @@ def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> i
         wait = parse_duration(given.wait) / 1000 if given.wait else None
     except ValueError as error:
         raise UsageError(f"--wait: {error}") from None
+    refuse_own_log(workspace)
     started = start_supervisor(workspace, arguments)
     if not is_headless(given):
         return screen(workspace, given)
     with Client(workspace) as client:
-        return follow_to_end(client, started, given.json, wait)
+        code = follow_to_end(client, started, given.json, wait)
+        print(last_line(client), file=sys.stderr)
+        return code
+
+
+def last_line(client: Client) -> str:
+    """Where the session stands, and the command that comes next."""
+    state = client.state()
+    done = sum(task.status is TaskStatus.DONE for task in state.tasks)
+    why = f" ({state.why})" if state.why else ""
+    where = shlex.quote(str(client.workspace))
+    following = f"`proctor resume {where}` goes on"
+    if state.open_requests:
+        request = state.open_requests[0]
+        what = f"#{request.id} {safe_line(request.opened.what, 120)}"
+        following = f"waits: {what}; `proctor approve {where} --id {request.id}`, or deny"
+    elif state.status is SessionStatus.DONE:
+        following = f"`proctor diff {where}` shows what changed"
+    elif (state.why or "").startswith("budget:"):
+        following = (
+            f"`proctor extend {where} --dimension {(state.why or '')[7:]} --by N`, then `proctor resume {where}`"
+        )
+    elif (state.why or "").startswith("plateau:"):
+        following = f"`proctor note {where} …`, then `proctor resume {where} --reset-plateau`"
+    return f"proctor: {state.status}{why}; {done} of {counted(len(state.tasks), 'task')} verified; {following}"
+
+
+def refuse_own_log(workspace: Path) -> None:
+    """Output that goes to a file in the workspace would be taken for the work, and taken back with it."""
+    for fd in (1, 2):
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            target = Path(os.readlink(f"/proc/self/fd/{fd}"))
+            if target.is_relative_to(workspace):
+                raise UsageError(f"{target}: the output would go into the workspace; send it somewhere else")
 
 
 def is_headless(given: argparse.Namespace) -> bool:
@@ -200,6 +241,10 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
     from proctor.tui import app
 
     def begin() -> None:
+        with contextlib.suppress(NoJournal), Client(workspace) as client:
+            if (client.state().why or "").startswith("plateau:"):
+                start_supervisor(workspace, ["--reset-plateau"])
+                return
         start_supervisor(workspace, [])
 
     carry_out: Callable[[str, dict[str, object]], str] = lambda verb, args: offline.carry_out(workspace, verb, args)  # noqa: E731

@@ -20,7 +20,7 @@ def diff(given: argparse.Namespace) -> int:
     elif sys.stdout.isatty():
         print(safe_block(text, lines=100_000))
     else:
-        sys.stdout.write(text)
+        print(text.rstrip("\n") or "nothing changed")
     return ExitCode.DONE
 
 

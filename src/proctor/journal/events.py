@@ -260,8 +260,8 @@ class TaskMoved(Event, frozen=True, tag="task_moved"):
 class CheckpointTaken(Event, frozen=True, tag="checkpoint_taken"):
     """One atomic record; this row is its commit point. `commit` and `tree` are ids in `checkpoints.git`.
 
-    `marks`, `used`, `plan` and `position` (journal row) are what was true then. The last three fields
-    belong to rooms that fill them later.
+    `marks`, `used`, `plan` and `position` (journal row) are what was true then. `edited`: the operator changed the
+    tree since the last iteration. The last three fields belong to rooms that fill them later.
     """
 
     id: str
@@ -279,6 +279,7 @@ class CheckpointTaken(Event, frozen=True, tag="checkpoint_taken"):
     removed: int = 0
     skipped: tuple[str, ...] = ()
     note: str = ""
+    edited: bool = False
     environment: str | None = None
     continuation: str | None = None
     ledger: int | None = None

@@ -135,6 +135,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     requests: tuple[RequestState, ...] = ()
     checkpoints: tuple[CheckpointState, ...] = ()
     good: str = ""
+    tree: str = ""
     rollback: ev.RollbackBegun | None = None
     rollbacks: tuple[ev.RolledBack, ...] = ()
     plateau: PlateauState = PlateauState()
@@ -215,6 +216,11 @@ def fold_all(rows: Iterable[ev.Row], state: State | None = None) -> State:
     return state
 
 
+def _unseen(tasks: tuple[TaskState, ...]) -> tuple[TaskState, ...]:
+    """Tasks whose checks have not been seen to fail on what is there now."""
+    return tuple(task if task.status is TaskStatus.DONE else replace(task, baseline=None) for task in tasks)
+
+
 def _tasks(state: State, task_id: ev.TaskId | None, **changes: Any) -> tuple[TaskState, ...]:
     return tuple(replace(task, **changes) if task.id == task_id else task for task in state.tasks)
 
@@ -249,9 +255,7 @@ def _status_changed(_: State, row: ev.Row, e: ev.StatusChanged) -> Changes:
 
 @_on(ev.OracleFrozen)
 def _oracle_frozen(state: State, _: ev.Row, e: ev.OracleFrozen) -> Changes:
-    # Checks that rest on something else have not been seen to fail.
-    tasks = tuple(t if t.status is TaskStatus.DONE else replace(t, baseline=None) for t in state.tasks)
-    return {"oracle": e.rev, "tasks": tasks}
+    return {"oracle": e.rev, "tasks": _unseen(state.tasks)}
 
 
 @_on(ev.TasksLoaded)
@@ -318,7 +322,7 @@ def _claim_recorded(state: State, _: ev.Row, e: ev.ClaimRecorded) -> Changes:
 @_on(ev.IterationEnded)
 def _iteration_ended(state: State, _: ev.Row, e: ev.IterationEnded) -> Changes:
     failures = state.start_failures + 1 if e.how == "start_failed" else 0
-    return {"intent_end": e, "start_failures": failures}
+    return {"intent_end": e, "start_failures": failures, "tree": e.tree or state.tree}
 
 
 @_on(ev.Judged)
@@ -367,7 +371,8 @@ def _task_moved(state: State, _: ev.Row, e: ev.TaskMoved) -> Changes:
 def _checkpoint_taken(state: State, row: ev.Row, e: ev.CheckpointTaken) -> Changes:
     good = e.id if e.checkpoint in GOOD else state.good
     taken = CheckpointState(id=e.id, at=row.at, taken=e, good=good)
-    return {"checkpoints": (*state.checkpoints, taken), "good": good}
+    changes: Changes = {"checkpoints": (*state.checkpoints, taken), "good": good, "tree": e.tree}
+    return {**changes, "tasks": _unseen(state.tasks)} if e.edited else changes
 
 
 @_on(ev.RollbackBegun)
@@ -383,7 +388,7 @@ def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
     target = state.checkpoint(e.target)
     if target is None or e.paths:
         return changes
-    changes["good"] = target.good
+    changes |= {"good": target.good, "tree": target.taken.tree}
     if e.way == "failed_verdict":
         return changes
     marks = {mark.id: mark for mark in target.taken.marks}
@@ -396,7 +401,8 @@ def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
         taken_back = task.taken_back or task.status is TaskStatus.DONE
         return replace(task, status=status, verified_by=None, checkpoint=None, taken_back=taken_back)
 
-    return {**changes, "tasks": tuple(returned(task) for task in state.tasks), "intent": None, "intent_end": None}
+    tasks = _unseen(tuple(returned(task) for task in state.tasks))
+    return {**changes, "tasks": tasks, "intent": None, "intent_end": None}
 
 
 @_on(ev.LevelCrossed)
@@ -438,8 +444,12 @@ def _plateau_fired(state: State, _: ev.Row, e: ev.PlateauFired) -> Changes:
 
 
 @_on(ev.PlateauReset)
-def _plateau_reset(_: State, __: ev.Row, ___: ev.PlateauReset) -> Changes:
-    return {"plateau": PlateauState()}
+def _plateau_reset(state: State, _: ev.Row, __: ev.PlateauReset) -> Changes:
+    def reopened(task: TaskState) -> TaskState:
+        set_aside = task.status is TaskStatus.BLOCKED and task.why.startswith("plateau:")
+        return replace(task, status=TaskStatus.PENDING, why="") if set_aside else task
+
+    return {"plateau": PlateauState(), "tasks": tuple(reopened(task) for task in state.tasks)}
 
 
 @_on(ev.Decided)

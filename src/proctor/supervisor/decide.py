@@ -83,9 +83,11 @@ def _at_ceiling(binding: Binding) -> Decision:
 
 
 def _on_plateau(facts: Facts) -> Decision:
-    """The contract's next response; the last one repeats. `narrow` helps a task only once."""
+    """The contract's next response that still can help; the last one repeats."""
     signal = facts.signals[0]
     place = min(facts.responses, len(facts.on_plateau) - 1)
-    left = (r for r in facts.on_plateau[place:] if not (r is Response.NARROW and facts.narrowed))
-    response = next(left, Response.PARK)
+    pointless = {Response.NARROW} if facts.narrowed else set()
+    if facts.open_tasks == 1:
+        pointless.add(Response.BLOCK)  # there is nothing to go on with
+    response = next((r for r in facts.on_plateau[place:] if r not in pointless), Response.PARK)
     return Decision(Move(response.value), f"plateau:{signal.rule}", signal, response)

@@ -16,7 +16,7 @@ from proctor.supervisor import inbox
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
-from proctor.units import format_amount, parse_amount
+from proctor.units import format_amount, parse_amount, parse_dimension
 from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
 from proctor.worker.base import Ask, argument_of
 
@@ -49,7 +49,7 @@ class Desk:
             "deny": lambda order: self._answer(order, RequestOutcome.DENIED),
             "extend": self._extend,
             "checkpoint": self._chore,
-            "rollback": self._interrupting,
+            "rollback": self._chore,
             "undo": self._interrupting,
             "park": self._interrupting,
             "stop": self._interrupting,
@@ -101,7 +101,7 @@ class Desk:
         """Orders that need a moment of stillness and no end: checkpoints."""
         while self._chores:
             order = self._chores.pop(0)
-            await self._still(self._checkpoint(order))
+            await self._still(self._checkpoint(order) if order.verb == "checkpoint" else self._look_back(order))
 
     async def _still(self, work: Awaitable[None]) -> None:
         """Do something while the worker is frozen."""
@@ -120,6 +120,22 @@ class Desk:
             return self.close(order, "refused", str(error))
         return self.close(order, "done", f"checkpoint {taken.id}: {taken.files} files")
 
+    async def _look_back(self, order: Order) -> None:
+        """A rollback that would change nothing is refused before the worker is ended for it."""
+        try:
+            self._target(order)
+            if order.args.get("paths") or await self._s.timeline.takes_back(order.args.get("to")):
+                return self._s.interrupt(order)
+        except (ProctorError, Refused) as error:
+            return self.close(order, "refused", str(error))
+        target = order.args.get("to") or self._s.state.good
+        return self.close(order, "refused", f"the tree is already what it was at {target}; nothing to take back")
+
+    def _target(self, order: Order) -> None:
+        target = str(order.args.get("to") or self._s.state.good)
+        if self._s.state.checkpoint(target) is None:
+            raise Refused(f"no checkpoint {target!r}")
+
     def _chore(self, order: Order) -> None:
         self._chores.append(order)
 
@@ -128,7 +144,7 @@ class Desk:
             return "already paused"
         self._s.paused = True
         self._s.settle_motion()
-        return "paused; the worker is frozen" if self._s.running else "paused; no worker is started"
+        return "paused; the worker is frozen" if self._s.running else "paused; no worker is running"
 
     def _resume(self, order: Order) -> str:
         if order.args.get("reset_plateau"):
@@ -149,15 +165,11 @@ class Desk:
 
     def _interrupting(self, order: Order) -> None:
         state = self._s.state
-        if order.verb == "rollback":
-            target = str(order.args.get("to") or state.good)
-            if state.checkpoint(target) is None:
-                raise Refused(f"no checkpoint {target!r}")
         if order.verb == "undo":
             stack = history.stack_from(state.rollbacks)
             redo = bool(order.args.get("redo"))
             if (stack.redo_target if redo else stack.undo_target) is None:
-                raise Refused("nothing to redo" if redo else "nothing to undo: no rollback was made")
+                raise Refused("nothing to redo" if redo else "nothing to undo")
         self._s.interrupt(order)
 
     # --- requests -----------------------------------------------------------------------------
@@ -276,9 +288,9 @@ class Desk:
 
     def _extend(self, order: Order) -> str:
         try:
-            dimension = Dimension(str(order.args.get("dimension")))
-        except ValueError:
-            raise Refused(f"no such dimension: {order.args.get('dimension')}") from None
+            dimension = parse_dimension(str(order.args.get("dimension")))
+        except ValueError as error:
+            raise Refused(str(error)) from None
         return self._raise(order, dimension, order.args.get("by"))
 
     def _raise(self, order: Order, dimension: Dimension, amount: object) -> str:

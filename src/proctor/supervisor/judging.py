@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from msgspec.structs import replace
 
-from proctor.checkpoint.repository import Snapshot
+from proctor.checkpoint.repository import NotRestored, Snapshot
 from proctor.errors import Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
@@ -15,11 +16,13 @@ from proctor.progress import fingerprint
 from proctor.supervisor import policies
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Interrupted, Session
-from proctor.text import safe_id
+from proctor.text import safe_id, safe_line
 from proctor.words import AtSoft, Phase, TaskStatus, Verdict
 
 GO_BACK_AFTER = 2
 """Failed verdicts after which `on_failed: keep` takes the tree back."""
+_NOT_FOUND = re.compile(r"exit code 12[67]\b")
+"""By the shells' convention: a program that is not there, or that is none."""
 FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"})
 
 
@@ -44,12 +47,19 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], name: s
     return judging.result()
 
 
+def _reason(judgement: Judgement) -> str:
+    """Why, with the first words of the failure itself."""
+    said = safe_line(judgement.failure, 200)
+    known = judgement.verdict is Verdict.PASSED or not said or said in judgement.reason
+    return judgement.reason if known else f"{judgement.reason}: {said}"
+
+
 def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
     """The row of a verdict."""
     digest = fingerprint.failure(judgement.check, judgement.verdict, judgement.failing, judgement.failure)
     return ev.Judged(
         verdict=judgement.verdict,
-        reason=judgement.reason,
+        reason=_reason(judgement),
         failing=judgement.failing[:200],
         digest=digest,
         tree=tree,
@@ -86,9 +96,9 @@ async def baseline(s: Session, task: TaskState) -> bool:
         said = replace(row, verdict=Verdict.VACUOUS, reason=why)
         s.append(said, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
         return False
-    if judgement.verdict is Verdict.INFRA:
-        s.append(row)
-        raise Unrecoverable(f"task {task.id}: its check cannot be run: {judgement.reason}", "oracle")
+    if judgement.verdict is Verdict.INFRA or _NOT_FOUND.search(judgement.reason):
+        s.append(replace(row, verdict=Verdict.INFRA))
+        raise Unrecoverable(f"task {task.id}: its check cannot be run: {row.reason}; see {judgement.log}", "oracle")
     if judgement.verdict in (Verdict.TIMEOUT, Verdict.UNSTABLE):
         why = f"the check gives no clear verdict before the work: {judgement.reason}"
         s.append(row, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
@@ -119,8 +129,11 @@ async def go_back(s: Session, task: TaskState, judgement: Judgement) -> None:
     if rule == "rollback" or judgement.tampered or again:
         good = s.state.checkpoint(s.state.good)
         assert good is not None
-        if good.taken.tree != (await s.timeline.present()).tree:
-            await s.timeline.rollback(way="failed_verdict")
+        if await s.timeline.takes_back(good.id):
+            try:
+                await s.timeline.rollback(way="failed_verdict")
+            except NotRestored as error:
+                s.log("checkpoint", f"the tree stays as it is after the failed verdict: {error}")
 
 
 async def final(s: Session) -> str | None:

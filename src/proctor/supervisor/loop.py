@@ -67,7 +67,8 @@ async def pending(s: Session) -> Acted | None:
     snapshot = await s.timeline.snapshot("after")
     ended = s.state.intent_end
     if ended is None:
-        ended = ev.IterationEnded(iteration=intent.iteration, task=intent.task, how=IterationEnd.INTERRUPTED)
+        how = IterationEnd.INTERRUPTED
+        ended = ev.IterationEnded(iteration=intent.iteration, task=intent.task, how=how, tree=snapshot.tree)
         s.append(ended)
     s.account.begin(intent.model, s.state.begun)
     return Acted(intent.iteration, intent.task, snapshot, ended)
@@ -78,6 +79,7 @@ async def select(s: Session, desk: Desk) -> TaskState | Ending:
     s.enter(Step.SELECT)
     while True:
         s.heed()
+        await s.timeline.adopt()
         open_tasks = s.state.open_tasks
         if s.at_soft(AtSoft.NO_NEW_TASKS) and not s.options.once:
             begun = tuple(task for task in open_tasks if task.iterations)

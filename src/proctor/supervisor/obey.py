@@ -9,7 +9,8 @@ from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.session import Session
-from proctor.words import SessionStatus
+from proctor.units import counted
+from proctor.words import IterationEnd, SessionStatus
 
 
 async def carry_out(s: Session, desk: Desk) -> Ending | None:
@@ -41,7 +42,7 @@ async def _one(s: Session, desk: Desk, order: Order) -> Ending | None:
 
 async def _go_back(s: Session, desk: Desk, order: Order) -> None:
     """The tree and the tasks go back; the session is paused until the operator has looked."""
-    close_iteration(s)
+    await close_iteration(s)
     try:
         if order.verb == "undo":
             back = await s.timeline.undo(redo=bool(order.args.get("redo")))
@@ -57,10 +58,14 @@ async def _go_back(s: Session, desk: Desk, order: Order) -> None:
     s.settle_motion()
 
 
-def close_iteration(s: Session) -> None:
+async def close_iteration(s: Session) -> None:
     """An iteration whose tree is about to be taken back is settled without a verdict: what it cost stays."""
     intent = s.state.intent
     if intent is not None:
+        if s.state.intent_end is None:
+            tree = (await s.timeline.present()).tree
+            how = IterationEnd.OPERATOR
+            s.append(ev.IterationEnded(iteration=intent.iteration, task=intent.task, how=how, tree=tree))
         used = s.account.end()
         settled = ev.Settled(iteration=intent.iteration, task=intent.task, amounts=used)
         decided = ev.Decided(iteration=intent.iteration, move="go_on", why="operator")
@@ -69,8 +74,7 @@ def close_iteration(s: Session) -> None:
 
 def describe(back: ev.RolledBack) -> str:
     """What a rollback did, in one line."""
-    only = f" ({len(back.paths)} paths)" if back.paths else ""
-    parked = f"; {len(back.parked)} ignored files were set aside" if back.parked else ""
-    return (
-        f"the tree is what it was at {back.target}{only}: {back.changed} files changed; before: {back.safety}{parked}"
-    )
+    only = f" ({counted(len(back.paths), 'path')})" if back.paths else ""
+    parked = f"; {counted(len(back.parked), 'ignored file')} set aside" if back.parked else ""
+    changed = f"{counted(back.changed, 'file')} changed; what was there is kept as {back.safety}"
+    return f"the tree is what it was at {back.target}{only}: {changed}{parked}"

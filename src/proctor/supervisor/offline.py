@@ -12,8 +12,10 @@ from proctor.checkpoint.repository import Store
 from proctor.contract.load import load_state_only
 from proctor.errors import UsageError
 from proctor.journal import events as ev
+from proctor.journal.state import State
 from proctor.journal.store import Journal, Reader, journal_path
 from proctor.supervisor import obey, process
+from proctor.supervisor.terms import owned
 from proctor.supervisor.timeline import Timeline
 from proctor.words import CheckpointKind, SessionStatus
 
@@ -32,7 +34,7 @@ def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
         try:
             if not journal.state().session:
                 journal.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=""))
-            timeline = Timeline(journal, Store(workspace, folder / "checkpoints.git", names.owned))
+            timeline = Timeline(journal, Store(workspace, folder / "checkpoints.git", owned(names)))
             return asyncio.run(_one(journal, timeline, verb, args))
         finally:
             journal.close()
@@ -56,17 +58,30 @@ def patch(workspace: Path, start: str | None = None, end: str | None = None, pat
     """The change between two checkpoints; the last good one and the present where none is named."""
     folder = process.state_dir_of(workspace)
     names = load_state_only(workspace)
-    store = Store(workspace, folder / "checkpoints.git", names.owned)
+    store = Store(workspace, folder / "checkpoints.git", owned(names))
     with Reader(journal_path(folder)) as reader:
         state = reader.state()
 
-    def commit(name: str) -> str:
-        found = state.checkpoint(name)
-        if found is None:
-            known = ", ".join(c.id for c in state.checkpoints[-8:]) or "none yet"
-            raise UsageError(f"no checkpoint {name!r}; there are: {known}")
-        return found.taken.commit
-
-    first = commit(start or state.good)
-    second = commit(end) if end else store.tree_of_working_tree().commit
+    second = _named(state, end) if end else store.tree_of_working_tree().commit
+    first = _named(state, start or state.good)
+    if not start and not end and state.checkpoints and not store.diff(first, second):
+        first = _named(state, "start")  # nothing since the last good one: the whole session's change
     return store.patch(first, second, paths).decode("utf-8", "replace")
+
+
+def preview(workspace: Path, to: str | None, paths: tuple[str, ...] = ()) -> str:
+    """What a rollback would do to the files: lines it takes away with a minus."""
+    folder = process.state_dir_of(workspace)
+    store = Store(workspace, folder / "checkpoints.git", owned(load_state_only(workspace)))
+    with Reader(journal_path(folder)) as reader:
+        target = _named(reader.state(), to or reader.state().good)
+    return store.patch(store.tree_of_working_tree().commit, target, paths).decode("utf-8", "replace")
+
+
+def _named(state: State, name: str) -> str:
+    """The commit of a checkpoint; `start` is the first one."""
+    found = state.checkpoints[0] if name == "start" and state.checkpoints else state.checkpoint(name)
+    if found is None:
+        known = ", ".join(c.id for c in state.checkpoints[-8:]) or "none yet"
+        raise UsageError(f"no checkpoint {name!r}; there are: {known}")
+    return found.taken.commit

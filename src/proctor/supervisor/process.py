@@ -72,6 +72,8 @@ def state_dir_of(workspace: Path, *, outside: bool | None = None) -> Path:
 
 def check_workspace(workspace: Path) -> None:
     """Refuse a workspace that cannot carry a session, in one line."""
+    if workspace in (Path("/"), Path.home()):
+        raise UsageError(f"{workspace}: a workspace is neither `/` nor a home folder; name a project's folder")
     if not workspace.is_dir():
         raise UsageError(f"{workspace}: not a folder; name the project's folder")
     if not os.access(workspace, os.W_OK | os.X_OK):

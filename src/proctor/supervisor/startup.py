@@ -74,7 +74,7 @@ async def open_session(
     plan = files.read_optional(workspace, contract.state.plan) or ""
     terms = Terms(contract, tasks.plan_revision(plan))
     _announce(journal, workspace, terms, backend.name)
-    store = Store(workspace, folder / "checkpoints.git", contract.state.owned)
+    store = Store(workspace, folder / "checkpoints.git", terms.owned())
     timeline = Timeline(journal, store)
     await timeline.resume()
     names = contract.state

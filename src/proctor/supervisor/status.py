@@ -29,6 +29,8 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
                 "verdict": task.verdict,
                 "claim": task.claim,
                 "checkpoint": task.checkpoint,
+                "reason": task.why or (task.last.reason if task.last else ""),
+                "log": task.last.log if task.last else "",
             }
             for task in state.tasks
         ],

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 
 from proctor.budget.dimensions import Ceiling
-from proctor.contract.model import Check, Contract, NotifyCommand
+from proctor.contract.model import Check, Contract, NotifyCommand, State
 from proctor.contract.problems import FILE
 from proctor.contract.values import Channel
 from proctor.journal.events import CeilingFact, CheckFact
-from proctor.journal.state import State
+from proctor.journal.state import State as Journalled
 from proctor.notify import Channels
 
 
@@ -21,7 +21,7 @@ class Terms:
     contract: Contract
     plan: str
 
-    def ceilings(self, state: State) -> list[Ceiling]:
+    def ceilings(self, state: Journalled) -> list[Ceiling]:
         """The ceilings in force, extensions included."""
         return [
             Ceiling(
@@ -46,6 +46,10 @@ class Terms:
         """Checks for tasks that name none."""
         return tuple(check_fact(check) for check in self.contract.progress.checks)
 
+    def owned(self) -> tuple[str, ...]:
+        """Files that are no part of a tree's identity: what the harness writes, and the operator's contract."""
+        return owned(self.contract.state)
+
     def channels(self) -> Channels:
         """Where notices go."""
         given = self.contract.notify
@@ -63,6 +67,11 @@ class Terms:
         """What runs after the last task."""
         final = self.contract.termination.final
         return (check_fact(final),) if final else ()
+
+
+def owned(names: State) -> tuple[str, ...]:
+    """What no checkpoint holds and no rollback touches."""
+    return (*names.owned, FILE)
 
 
 def check_fact(check: Check) -> CheckFact:

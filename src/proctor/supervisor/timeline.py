@@ -13,12 +13,15 @@ import msgspec
 from msgspec.structs import replace
 
 from proctor.checkpoint import history
-from proctor.checkpoint.repository import Snapshot, Store
+from proctor.checkpoint.repository import Moved, Snapshot, Store
 from proctor.errors import ProctorError, UsageError
 from proctor.journal import events as ev
 from proctor.journal.port import JournalPort
 from proctor.journal.state import State
 from proctor.words import CheckpointKind, TaskStatus
+
+TRIES = 4
+"""Rollbacks tried in a row while something outside the session goes on writing into the workspace."""
 
 
 class Timeline:
@@ -46,6 +49,16 @@ class Timeline:
             self._journal.append(taken)
             return taken
 
+    async def adopt(self) -> ev.CheckpointTaken | None:
+        """Where the operator changed the tree since it was last seen, what is there is a good checkpoint of his."""
+        async with self._busy:
+            present = await asyncio.to_thread(self._store.tree_of_working_tree)
+            if present.tree == self._journal.state().tree:
+                return None
+            taken = replace(await self._take(CheckpointKind.ASKED, "changed by the operator"), edited=True)
+            self._journal.append(taken)
+            return taken
+
     def of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
         """The checkpoint row of a task that was verified on `snapshot`; the caller appends it with `TaskDone`."""
         state = self._journal.state()
@@ -66,12 +79,17 @@ class Timeline:
             raise UsageError(f"no checkpoint {target!r}; there are: {known}" if target else "no checkpoint yet")
         return await self._go(target, way, tuple(paths))
 
+    async def takes_back(self, to: str | None) -> bool:
+        """Whether a rollback would change anything; a look, without a trace."""
+        target = self._journal.state().checkpoint(to or self._journal.state().good)
+        return target is None or target.taken.tree != (await self.present()).tree
+
     async def undo(self, redo: bool = False) -> ev.RolledBack:
         """Walk back through rollbacks, or forward again."""
         stack = history.stack_from(self._journal.state().rollbacks)
         target = stack.redo_target if redo else stack.undo_target
         if target is None:
-            raise UsageError("nothing to redo" if redo else "nothing to undo: no rollback was made")
+            raise UsageError("nothing to redo" if redo else "nothing to undo")
         return await self._go(target, "redo" if redo else "undo", ())
 
     async def resume(self) -> ev.RolledBack | None:
@@ -84,14 +102,20 @@ class Timeline:
 
     async def _go(self, target: str, way: str, paths: tuple[str, ...]) -> ev.RolledBack:
         async with self._busy:
-            safety = await self._take(CheckpointKind.SAFETY, f"before {way} to {target}")
-            aim = self._journal.state().checkpoint(target)
-            assert aim is not None
-            if aim.taken.tree == safety.tree and not paths and way == "rollback":
-                raise UsageError(f"the tree is already what it was at {target}; nothing to take back")
-            begun = ev.RollbackBegun(safety=safety.id, target=target, way=way, paths=paths)
-            self._journal.append(safety, begun)
-            return await self._restore(begun)
+            for left in reversed(range(TRIES)):
+                safety = await self._take(CheckpointKind.SAFETY, f"before {way} to {target}")
+                aim = self._journal.state().checkpoint(target)
+                assert aim is not None
+                if aim.taken.tree == safety.tree and not paths and way == "rollback":
+                    raise UsageError(f"the tree is already what it was at {target}; nothing to take back")
+                begun = ev.RollbackBegun(safety=safety.id, target=target, way=way, paths=paths)
+                self._journal.append(safety, begun)
+                try:
+                    return await self._restore(begun)
+                except Moved:
+                    if not left:
+                        raise
+            raise AssertionError("unreachable")
 
     async def _restore(self, begun: ev.RollbackBegun) -> ev.RolledBack:
         state = self._journal.state()
