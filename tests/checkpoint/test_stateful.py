@@ -153,7 +153,7 @@ class Session(RuleBasedStateMachine):
 
 TestSession = Session.TestCase
 TestSession.settings = settings(
-    max_examples=12,
+    max_examples=20,
     stateful_step_count=25,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
