@@ -133,16 +133,14 @@ def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
     workspace.start("--yes")
     wait_until(lambda: workspace.rows("task_done"), "a verified task")
     wait_until(lambda: workspace.live("worker").get("alive"), "the next worker")
-    back = workspace.proctor("rollback")
-    assert back.returncode in (0, 2), back.stderr
     state = workspace.state()
     assert state is not None
-    assert state.status is SessionStatus.PAUSED
     assert state.tasks[0].status is TaskStatus.DONE
     further = workspace.proctor("rollback", "--to", state.checkpoints[0].id)
     assert further.returncode == 0, further.stderr
     state = workspace.state()
     assert state is not None
+    assert state.status is SessionStatus.PAUSED
     assert state.tasks[0].status is TaskStatus.PENDING
     assert state.tasks[0].taken_back
     undone = workspace.proctor("undo")
@@ -208,3 +206,50 @@ def test_verdicts_and_claims_are_recorded_side_by_side(sample: Make) -> None:
     baselines = [e for e in workspace.events("judged") if isinstance(e, ev.Judged) and e.phase == "baseline"]
     assert {e.verdict for e in baselines} == {Verdict.FAILED}
     assert len(baselines) == 5
+
+
+def test_a_rollback_that_would_change_nothing_is_refused_and_costs_no_worker(sample: Make) -> None:
+    workspace = sample("restless")
+    workspace.start()
+    wait_until(lambda: (s := workspace.state()) and s.open_requests, "a request")
+    kept = workspace.proctor("checkpoint", "--note", "as it is")
+    assert kept.returncode == 0, kept.stderr
+    refused = workspace.proctor("rollback")
+    assert refused.returncode == 2
+    assert "nothing to take back" in refused.stderr
+    state = workspace.state()
+    assert state is not None
+    assert state.status is SessionStatus.ASKING
+    assert state.open_requests
+    assert workspace.live("worker")["alive"]
+
+
+def test_what_the_operator_changes_between_iterations_is_never_taken_back(sample: Make) -> None:
+    workspace = sample("plateau")
+    workspace.start()
+    wait_until(lambda: (s := workspace.state()) and s.iteration >= 1, "an iteration")
+    workspace.proctor("pause")
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.PAUSED, "paused")
+    workspace.proctor("stop")
+    wait_until(lambda: not workspace.supervisor(), "stopped")
+    mine = workspace.path / "src" / "mine.py"
+    mine.write_text("answer = 42\n")
+    run = workspace.start()
+    run.communicate(timeout=120)
+    assert run.returncode == 4
+    assert mine.read_text() == "answer = 42\n"
+    state = workspace.state()
+    assert state is not None
+    assert [b.way for b in state.rollbacks if not b.failed]
+
+
+def test_the_contract_is_the_operators_and_no_rollback_touches_it(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.3)
+    workspace.start("--yes")
+    wait_until(lambda: workspace.rows("task_done"), "a verified task")
+    workspace.proctor("stop")
+    wait_until(lambda: not workspace.supervisor(), "stopped")
+    workspace.contract("goal: ", "goal: (revised) ")
+    back = workspace.proctor("rollback", "--to", "c1")
+    assert back.returncode == 0, back.stderr
+    assert "(revised)" in (workspace.path / "proctor.yaml").read_text()

@@ -52,10 +52,15 @@ def test_starts_that_fail_again_and_again_fail_the_session() -> None:
 
 def test_responses_to_a_plateau_come_in_the_contracts_order_and_the_last_repeats() -> None:
     moves = [
-        decide(Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=ALL, responses=n, narrowed=n > 0)).move
+        decide(Facts(open_tasks=2, signals=(SIGNAL,), on_plateau=ALL, responses=n, narrowed=n > 0)).move
         for n in range(6)
     ]
     assert moves == [Move.NARROW, Move.BLOCK, Move.ESCALATE, Move.PARK, Move.PARK, Move.PARK]
+
+
+def test_the_only_open_task_is_not_set_aside_because_nothing_would_be_left_to_do() -> None:
+    facts = Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=ALL, responses=1, narrowed=True)
+    assert decide(facts).move is Move.ESCALATE
 
 
 def test_a_task_is_narrowed_once_and_never_simply_tried_again() -> None:

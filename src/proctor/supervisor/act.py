@@ -14,6 +14,7 @@ from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
+from proctor.sandbox.below import nested_repositories
 from proctor.supervisor import policies
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.session import Running, Session
@@ -56,7 +57,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "brief.md").write_text(brief)
     stream = StreamWriter(stream_path(s.state_dir, intent.iteration))
-    door = doors.make()
+    door = doors.make(s.state_dir / "doors")
     door.brief.write_text(brief)
     gateway = Gateway()
     count = await asyncio.to_thread(tokens.count_tokens, brief, intent.model)
@@ -64,7 +65,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     s.account.estimate(prefix=count)
     try:
         await gateway.start(door.folder, None, policies.upstream(contract))
-        policy = policies.for_worker(s, door, intent)
+        policy = policies.for_worker(s, door, intent, await asyncio.to_thread(nested_repositories, s.workspace))
         over = asyncio.Event()
         command = Command(tuple(contract.worker.command or ()), contract.worker.brief)
         lines = _Listener(s, desk, intent)

@@ -28,8 +28,8 @@ def base(workspace: Path, contract: Contract) -> Policy:
     )
 
 
-def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
-    """The policy of one iteration's worker."""
+def for_worker(s: Session, door: Door, intent: ev.IterationStarted, repositories: tuple[str, ...]) -> Policy:
+    """The policy of one iteration's worker; nested `repositories` stay as they are."""
     policy = base(s.workspace, s.terms.contract)
     specs = tuple(task.spec for task in s.state.tasks if task.spec)
     told = {
@@ -43,7 +43,7 @@ def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
     }
     if intent.model:
         told["PROCTOR_MODEL"] = intent.model
-    protect = (*policy.protect, *specs)
+    protect = (*policy.protect, *specs, *repositories)
     return replace(policy, protect=protect, environment={**policy.environment, **told}, door=door.folder, listen=True)
 
 

@@ -67,6 +67,8 @@ async def open_session(
     """Take over a workspace whose lock is held: journal, store, oracle, what was pending. Nothing runs yet."""
     folder = lock.path.parent
     process.own_folder(folder)
+    shutil.rmtree(folder / "doors", ignore_errors=True)  # those of workers that a crash ended
+    (folder / "doors").mkdir(mode=0o700)
     backend = Tracker(choose(contract.sandbox.kind))
     backend.selftest(policies.base(workspace, contract))
     journal = Journal(journal_path(folder))

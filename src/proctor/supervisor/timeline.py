@@ -53,7 +53,9 @@ class Timeline:
         """Where the operator changed the tree since it was last seen, what is there is a good checkpoint of his."""
         async with self._busy:
             present = await asyncio.to_thread(self._store.tree_of_working_tree)
-            if present.tree == self._journal.state().tree:
+            seen = self._journal.state().tree
+            # Ignored files that are kept are part of a tree, but programs of all kinds write them.
+            if present.tree == seen or not await asyncio.to_thread(self._store.diff, seen, present.tree):
                 return None
             taken = replace(await self._take(CheckpointKind.ASKED, "changed by the operator"), edited=True)
             self._journal.append(taken)
