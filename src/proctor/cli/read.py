@@ -48,7 +48,8 @@ def status(given: argparse.Namespace) -> int:
         limit = f" of {format_amount(dimension, figure['limit'])}" if figure["limit"] is not None else ""
         level = "" if figure["level"] == Level.OK else f"  {figure['level'].upper()}"
         source = "" if figure["source"] == "measured" else f"  {figure['source']}"
-        print(f"  {name:16} {format_amount(dimension, figure['used'])}{limit}{level}{source}")
+        used = "?" if figure["source"] == "unknown" else format_amount(dimension, figure["used"])
+        print(f"  {name:16} {used}{limit}{level}{source}")
     for request in found["requests"]:
         print(f"  waits: #{request['id']} {safe_line(request['what'], 100)}")
     plateau = found["plateau"]

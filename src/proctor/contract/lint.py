@@ -157,6 +157,8 @@ def _loose_ends(contract: Contract, queue: Queue) -> Iterator[str]:
         yield "no ceiling on time or iterations: a worker that reports nothing is held by estimates alone"
     if not contract.progress.plateau.windows:
         yield "every plateau rule is off: only a ceiling ends a worker that runs in circles"
+    if Dimension.COST in contract.budget.ceilings and contract.worker.model is None:
+        yield "cost has a ceiling and worker.model is not named: without a price the session parks as `unpriced`"
     if not contract.state.protect:
         yield "state.protect is empty: name what the checks rest on (tests, fixtures, scripts), or it may be bent"
 

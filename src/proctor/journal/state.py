@@ -52,6 +52,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     iterations: int = 0
     taken_back: bool = False
     narrow: bool = False
+    infra: int = 0
     spent: dict[Dimension, int] = {}
 
 
@@ -333,7 +334,8 @@ def _judged(state: State, _: ev.Row, e: ev.Judged) -> Changes:
     if e.phase is Phase.BASELINE:
         return {"tasks": _tasks(state, e.task, baseline=e)}
     failed = e.verdict is not Verdict.PASSED
-    changes: Changes = {"verdict": e.verdict, "last": e, "failures": task.failures + failed}
+    infra = task.infra + 1 if e.verdict is Verdict.INFRA else 0
+    changes: Changes = {"verdict": e.verdict, "last": e, "failures": task.failures + failed, "infra": infra}
     if e.verdict in (Verdict.FAILED, Verdict.UNSTABLE, Verdict.TIMEOUT) and task.status is TaskStatus.PENDING:
         changes["status"] = TaskStatus.FAILED
     return {"tasks": _tasks(state, e.task, **changes)}

@@ -19,7 +19,7 @@ from proctor.supervisor.act import count_output, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
 from proctor.supervisor.session import Options, Session
-from proctor.words import ExitCode, SessionStatus
+from proctor.words import ExitCode, SessionStatus, Source
 from proctor.workspace.watch import Watcher
 
 FEED = 5
@@ -63,7 +63,7 @@ async def watch(s: Session) -> None:
                 s.running.last_sign = time.monotonic()
                 s.running.live.touch(touches)
                 blast = s.running.live.upon(s.blast)
-                s.account.blast(len(blast.files), blast.lines, blast.bytes)
+                s.account.blast(len(blast.files), blast.lines, blast.bytes, Source.ESTIMATED)
                 more = f" and {len(touches) - FEED} more" if len(touches) > FEED else ""
                 for touch in touches[:FEED]:
                     s.running.stream.add("watch", f"{touch.kind} {touch.path}{more if touch is touches[0] else ''}")

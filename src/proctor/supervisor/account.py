@@ -52,7 +52,7 @@ class Account:
         self._meter: Meter | None = None
         self._unpriced = False
         self._begin: dict[Dimension, int] = {}
-        self._blast: dict[Dimension, int] = {}
+        self._blast: dict[Dimension, Figure] = {}
         self._samples: dict[Dimension, list[burn.Sample]] = {}
 
     # --- clocks -------------------------------------------------------------------------------
@@ -97,10 +97,12 @@ class Account:
         if self._meter is not None:
             self._meter.tools += count
 
-    def blast(self, files: int, lines: int, size: int) -> None:
+    def blast(self, files: int, lines: int, size: int, source: Source = Source.MEASURED) -> None:
         """The session's blast radius so far; smaller figures than before change nothing."""
         new = {Dimension.FILES_TOUCHED: files, Dimension.LINES_CHANGED: lines, Dimension.BYTES_WRITTEN: size}
-        self._blast = {dimension: max(amount, self._blast.get(dimension, 0)) for dimension, amount in new.items()}
+        for dimension, amount in new.items():
+            if amount >= self._blast.get(dimension, Figure(0)).used:
+                self._blast[dimension] = Figure(amount, source)
 
     def end(self) -> dict[Dimension, int]:
         """The iteration is over and counted; returns what it used. Nothing, where none was running."""
@@ -129,8 +131,9 @@ class Account:
         elapsed = round((datetime.now(UTC) - self._born).total_seconds() * 1000)
         totals[Dimension.ELAPSED] = Figure(max(elapsed, self._used(Dimension.ELAPSED)))
         totals.setdefault(Dimension.ITERATIONS, Figure(0))
-        for dimension, amount in self._blast.items():
-            totals[dimension] = Figure(max(amount, self._used(dimension)))
+        for dimension, figure in self._blast.items():
+            if figure.used >= self._used(dimension):
+                totals[dimension] = figure
         if self._meter is not None:
             for dimension, figure in self._of(self._meter).items():
                 before = self._base.get(dimension)

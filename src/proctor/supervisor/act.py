@@ -155,9 +155,13 @@ class _Listener:
                 running.tools += 1
             case Claim():
                 running.claimed_at = running.last_sign
-                self._claim(running, s.state.task(running.task if event.task is None else event.task), event.status)
+                self._claim(running, self._claimed(running.task if event.task is None else event.task), event.status)
             case Ask():
                 self._desk.ask(event, running.iteration, running.task)
+
+    def _claimed(self, task: ev.TaskId) -> TaskState | None:
+        """The task that is meant; a worker knows its id as text, from `$PROCTOR_TASK`."""
+        return next((one for one in self._s.state.tasks if str(one.id) == str(task)), None)
 
     def _claim(self, running: Running, task: TaskState | None, status: str) -> None:
         """A claim about a task there is, when it is news; a flood of them is only in the stream."""

@@ -36,5 +36,7 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
         spec=(files.read_optional(s.workspace, task.spec) or "") if task.spec else "",
         notes=state.notes,
         narrow=narrow,
+        tasks_file=names.tasks,
+        progress_file=names.progress,
     )
     return brief.build(inputs, BRIEF_TOKENS, lambda text: tokens.count_tokens(text, model(s))).text

@@ -18,6 +18,10 @@ START_FAILURES = 3
 """Starts that may fail in a row before the session fails."""
 
 
+INFRA_VERDICTS = 3
+"""Verdicts in a row that a check could not give before the session fails."""
+
+
 class Move(StrEnum):
     """The loop's next move. `narrow` and `block` go on with less; the others end or suspend the session."""
 
@@ -38,6 +42,7 @@ class Facts:
 
     open_tasks: int
     start_failures: int = 0
+    infra: int = 0
     tampered: bool = False
     on_tampering: Response | None = None
     binding: Binding | None = None
@@ -64,6 +69,8 @@ def decide(facts: Facts) -> Decision:
         return Decision(Move.FINISH)
     if facts.start_failures >= START_FAILURES:
         return Decision(Move.FAIL, "error:start")
+    if facts.infra >= INFRA_VERDICTS:
+        return Decision(Move.FAIL, "error:oracle")
     if facts.binding is not None:
         return _at_ceiling(facts.binding)
     if facts.unpriced:

@@ -193,13 +193,13 @@ class Desk:
             return self._close_request(opened, RequestOutcome.DENIED, "proctor", "too many questions wait already")
         ruling = self._rules.decide(ask.tool, argument)
         by = "rule"
-        if ruling is Ruling.DENY:
+        if ruling is Ruling.ASK and self._s.options.yes:
+            ruling, by = Ruling.ALLOW, "flag --yes"
+        elif ruling is Ruling.DENY:
             key = (iteration, ask.tool, argument)
             self._denied[key] = self._denied.get(key, 0) + 1
             if self._denied[key] > SILENT_DENIALS:
                 ruling = Ruling.ASK
-        if ruling is Ruling.ASK and self._s.options.yes:
-            ruling, by = Ruling.ALLOW, "flag --yes"
         self._s.append(opened)
         if ruling is Ruling.ASK:
             self._s.settle_motion()

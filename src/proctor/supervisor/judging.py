@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from proctor.checkpoint.repository import NotRestored, Snapshot
 from proctor.errors import Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
+from proctor.journal.stream import iteration_dir
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.progress import fingerprint
 from proctor.supervisor import policies
@@ -26,9 +28,8 @@ _NOT_FOUND = re.compile(r"exit code 12[67]\b")
 FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"})
 
 
-async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], name: str) -> Judgement:
+async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder: Path) -> Judgement:
     """Run checks on a commit, in a sandbox of their own, off the loop. A stop or rollback ends them."""
-    folder = s.state_dir / "checks" / name
     optional = not s.at_soft(AtSoft.SKIP_OPTIONAL_CHECKS)
 
     def work() -> Judgement:
@@ -70,15 +71,15 @@ def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
     )
 
 
-def baseline_name(task: ev.TaskId) -> str:
+def baseline_folder(s: Session, task: ev.TaskId) -> Path:
     """Where the judgement of a task's check before the work is kept."""
-    return f"baseline-{safe_id(str(task))}"
+    return s.state_dir / "checks" / f"baseline-{safe_id(str(task))}"
 
 
 async def of_work(s: Session, commit: str, task: TaskState, iteration: int) -> Judgement:
     """The verdict after the work, held against the one before it."""
-    judgement = await run(s, commit, task.checks, f"{iteration:04d}")
-    before = load_judgement(s.state_dir / "checks" / baseline_name(task.id))
+    judgement = await run(s, commit, task.checks, iteration_dir(s.state_dir, iteration))
+    before = load_judgement(baseline_folder(s, task.id))
     return compare(before, judgement) if before is not None else judgement
 
 
@@ -88,7 +89,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
         s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why="no check"))
         return False
     snapshot = await s.timeline.snapshot("baseline")
-    judgement = await run(s, snapshot.commit, task.checks, baseline_name(task.id))
+    judgement = await run(s, snapshot.commit, task.checks, baseline_folder(s, task.id))
     row = judged(judgement, snapshot.tree, iteration=s.state.iteration, task=task.id, phase=Phase.BASELINE)
     vacuous = judgement.verdict is Verdict.PASSED
     if vacuous and not all(check.allow_vacuous for check in task.checks if not check.optional):
@@ -142,6 +143,6 @@ async def final(s: Session) -> str | None:
     if not checks:
         return None
     snapshot: Snapshot = await s.timeline.snapshot("final")
-    judgement = await run(s, snapshot.commit, checks, "final")
+    judgement = await run(s, snapshot.commit, checks, s.state_dir / "checks" / "final")
     s.append(judged(judgement, snapshot.tree, iteration=s.state.iteration, task=None, phase=Phase.FINAL))
     return None if judgement.verdict is Verdict.PASSED else judgement.reason or str(judgement.verdict)

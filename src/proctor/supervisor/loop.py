@@ -187,7 +187,7 @@ async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
     outcome.record(s, iteration, decision, facts.signals)
     ending = await outcome.apply(s, desk, decision)
     s.append(ev.Decided(iteration=iteration, move=decision.move, why=decision.why))
-    if ending is None and s.options.once:
+    if ending is None and s.options.once and s.state.open_tasks:
         return Ending(SessionStatus.PARKED, "operator")
     s.heed()
     if facts.start_failures:

@@ -37,6 +37,7 @@ def facts_after(s: Session, iteration: int) -> Facts:
     return Facts(
         open_tasks=len(state.open_tasks),
         start_failures=state.start_failures,
+        infra=task.infra if task else 0,
         tampered=state.tampered_in == iteration,
         on_tampering=tampering,
         binding=s.binding(task),
@@ -182,6 +183,8 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
     if blocked:
         return Ending(SessionStatus.PARKED, blocked[-1].why or "operator")
     failure = await judging.final(s)
+    if not any(task.status is TaskStatus.DONE for task in tasks):
+        return Ending(SessionStatus.PARKED, "operator")
     if failure is None:
         return Ending(SessionStatus.DONE, None)
     return await _review(s, desk, None, f"the final check: {failure}")

@@ -11,7 +11,7 @@ from proctor.supervisor.act import Acted
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Session
 from proctor.units import format_amount
-from proctor.words import Dimension, TaskStatus, Verdict
+from proctor.words import Dimension, Source, TaskStatus, Verdict
 from proctor.workspace import tasks
 from proctor.workspace.log import Entry
 from proctor.workspace.marking import Mark
@@ -76,7 +76,7 @@ def ended(s: Session, ending: Ending) -> None:
     used = ", ".join(
         f"{dimension} {format_amount(dimension, figures[dimension].used)}"
         for dimension in (Dimension.WALL_CLOCK, Dimension.TOKENS, Dimension.COST)
-        if dimension in figures
+        if dimension in figures and figures[dimension].source is not Source.UNKNOWN
     )
     why = f", {ending.why}" if ending.why else ""
     entry(s, f"session {ending.status}{why}", f"{done} of {len(s.state.tasks)} tasks verified; {used}", "", "")

@@ -29,7 +29,7 @@ from proctor.supervisor.session import Options, Session
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
-from proctor.words import CheckpointKind, Dimension, SessionStatus, Source
+from proctor.words import CheckpointKind, Dimension, SessionStatus, Source, TaskStatus
 from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
@@ -75,7 +75,10 @@ async def open_session(
     lock.name(journal.token)
     plan = files.read_optional(workspace, contract.state.plan) or ""
     terms = Terms(contract, tasks.plan_revision(plan))
+    revised = journal.state().contract not in ("", contract.hash)
     _announce(journal, workspace, terms, backend.name)
+    if revised:
+        _reopen(journal)
     store = Store(workspace, folder / "checkpoints.git", terms.owned())
     timeline = Timeline(journal, store)
     await timeline.resume()
@@ -143,6 +146,12 @@ def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str) -> 
     )
     rows.append(ev.StatusChanged(status=SessionStatus.RUNNING))
     journal.append(*rows)
+
+
+def _reopen(journal: Journal) -> None:
+    """Tasks that a limit of the earlier contract set aside have a chance under the new one."""
+    set_aside = (t for t in journal.state().tasks if t.status is TaskStatus.BLOCKED and t.why.startswith("budget:"))
+    journal.append(*(ev.TaskMoved(task=task.id, status=TaskStatus.PENDING) for task in set_aside))
 
 
 def _used(journal: Journal) -> dict[Dimension, ev.Figure]:
