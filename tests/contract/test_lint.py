@@ -18,7 +18,7 @@ Explained = Callable[..., Explanation]
 
 WHOLE = """\
 goal: Port the billing service
-worker: {kind: command, command: [sh, agent], cheaper: {model: small}}
+worker: {kind: command, command: [sh, agent], model: large, cheaper: {model: small}}
 state: {protect: [tests/], hide: [secrets/]}
 budget:
   wall_clock: {limit: 4h, on_exhaustion: park, per_task: 1h}
