@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from proctor.journal import events as ev
 from proctor.journal.state import CheckpointState, RequestState, State, TaskState
 from proctor.tui.actions import ACTIONS, BY_VERB, Need, offered
+from proctor.tui.app import farewell
 from proctor.tui.glyphs import CLAIM, STATUS, TASK, ascii_only, status_role
 from proctor.tui.panels import banner, budget, empty, gauges, header, keys, request, strip, tasks
 from proctor.tui.panels.help import pages
@@ -159,6 +160,14 @@ def test_only_a_moving_worker_makes_its_task_beat() -> None:
     assert "▸ 3" in text(tasks.tasks(View(Path("/w"), state=state, alive=True, **still), 40))
 
 
+def test_in_a_narrow_panel_titles_come_before_the_word_that_their_glyph_says() -> None:
+    narrow = text(tasks.tasks(a_view(), 26))
+    assert "✔ 1 Parse quoted fields" in narrow
+    assert "passed" not in narrow
+    assert "review" in narrow
+    assert f"{CLAIM} done, not judged" in narrow
+
+
 def test_no_task_yet_says_how_to_begin() -> None:
     assert "tasks.json" in text(tasks.tasks(a_view(a_state(tasks=())), 40))
 
@@ -169,7 +178,7 @@ def test_drift_says_what_is_quiet_and_what_is_not() -> None:
     suspect = replace(state, plateau=replace(state.plateau, light=Light.SUSPECT, rule="no_change"))
     shown = text(tasks.drift(a_view(suspect), 40))
     assert "◐ plateau  suspect" in shown
-    assert "1 false claim" in shown
+    assert "false claims 1" in shown
     assert "tampered twice" in shown
 
 
@@ -185,10 +194,10 @@ def test_what_is_closest_to_its_ceiling_stands_first() -> None:
     assert [g.dimension for g in found] == [Dimension.COST, Dimension.TOKENS]
 
 
-def test_gauges_do_not_dance_over_a_point_but_a_level_passes_at_once() -> None:
+def test_gauges_keep_their_order_until_a_level_passes() -> None:
     before = (Dimension.TOKENS, Dimension.COST)
-    near = [gauge(Dimension.TOKENS, 40), gauge(Dimension.COST, 43)]
-    assert [g.dimension for g in gauges.arrange(near, before)] == list(before)
+    ahead = [gauge(Dimension.TOKENS, 4), gauge(Dimension.COST, 49)]
+    assert [g.dimension for g in gauges.arrange(ahead, before)] == list(before)
     level = [gauge(Dimension.TOKENS, 49), gauge(Dimension.COST, 50, level=Level.ALERT)]
     assert [g.dimension for g in gauges.arrange(level, before)] == [Dimension.COST, Dimension.TOKENS]
 
@@ -196,15 +205,27 @@ def test_gauges_do_not_dance_over_a_point_but_a_level_passes_at_once() -> None:
 def test_a_gauge_says_amount_limit_share_level_and_where_the_figure_came_from() -> None:
     cost = next(g for g in gauges.read(a_view()) if g.dimension is Dimension.COST)
     shown = plain(gauges.head(cost, 36))
-    for part in ("cost", "$14.60~", "of $20", "73 %", "SOFT"):
+    for part in ("cost", "$14.60 of $20", "~  73 % SOFT"):
         assert part in shown
     assert len(shown) == 36
+
+
+def test_a_gauge_keeps_its_limit_and_its_source_apart_in_every_row() -> None:
+    for used, limit, part in (
+        (500_000, 500_000, "$0.50 of $0.50"),
+        (4_100, 500_000, "<$0.01 of $0.50"),
+        (136_280_000, 100_500_000, "$136.28/$100.50"),
+    ):
+        row = gauges.Gauge(Dimension.COST, used, limit, Source.REPORTED, Level.HARD)
+        shown = plain(gauges.head(row, 37))
+        assert part in shown
+        assert shown.index(" r ") == 23
 
 
 def test_unknown_is_never_shown_as_nothing() -> None:
     nothing = a_state(used={Dimension.COST: ev.Figure(0, Source.UNKNOWN)})
     some_of_it = a_state(used={Dimension.COST: ev.Figure(3_100_000, Source.UNKNOWN)})
-    for state, amount in ((nothing, "?"), (some_of_it, "≥$3.10?")):
+    for state, amount in ((nothing, "?"), (some_of_it, "≥$3.10 ")):
         cost = next(g for g in gauges.read(a_view(state)) if g.dimension is Dimension.COST)
         assert amount in plain(gauges.head(cost, 36))
         assert "$0" not in plain(gauges.head(cost, 36))
@@ -220,6 +241,27 @@ def test_columns_do_not_move_when_a_number_gains_a_digit() -> None:
 def test_the_budget_panel_fits_its_height(rows: int) -> None:
     view = a_view()
     assert len(gauges.panel(view, gauges.read(view), 36, rows)) <= rows
+
+
+@given(rows=some.integers(18, 60), burn=some.booleans())
+def test_the_spacing_of_the_gauges_does_not_depend_on_what_stands_below_them(rows: int, burn: bool) -> None:
+    view = a_view(gauges={"burn": {"tokens": 19_000}} if burn else {})
+    shown = text(gauges.panel(view, gauges.read(view), 36, rows, 18)).splitlines()
+    assert [place for place, row in enumerate(shown) if " %" in row] == [0, 3]
+
+
+def test_a_forecast_waits_for_a_minute_of_work() -> None:
+    live = {"exhaustion": {"tokens": 20}, "burn": {"tokens": 19_000}}
+    for seconds, forecast in ((59, False), (60, True)):
+        view = a_view(a_state(used={Dimension.WALL_CLOCK: ev.Figure(seconds * 1000)}), gauges=live)
+        assert ("about 20 s" in text(gauges.panel(view, gauges.read(view), 36, 30))) is forecast
+        assert ("20 s" in text(budget.table(view, 120, 0))) is forecast
+
+
+def test_one_is_not_many() -> None:
+    used = {Dimension.FILES_TOUCHED: ev.Figure(1), Dimension.LINES_CHANGED: ev.Figure(1)}
+    view = a_view(a_state(used=used))
+    assert "changed  1 file  1 line" in text(gauges.panel(view, gauges.read(view), 36, 30)).splitlines()
 
 
 def test_what_is_exhausted_is_not_said_to_be_exhausted_soon() -> None:
@@ -342,11 +384,20 @@ SITUATIONS: dict[str, tuple[dict[str, Any], str]] = {
         },
         "now $20.40 of $25",
     ),
-    "stopped": ({"status": SessionStatus.STOPPED, "why": "operator"}, "Stopped: by the operator"),
+    "stopped": ({"status": SessionStatus.STOPPED, "why": "operator"}, "Stopped by you"),
     "failed": ({"status": SessionStatus.FAILED, "why": "error:sandbox"}, "Failed: the sandbox was refused"),
     "interrupted": ({"status": SessionStatus.INTERRUPTED, "why": "error:supervisor gone"}, "Interrupted:"),
     "done": ({"status": SessionStatus.DONE}, "Done"),
 }
+
+
+def test_the_card_of_an_ending_takes_the_place_of_a_rollbacks() -> None:
+    back = (ev.RolledBack(safety="c4", target="c2", way="redo", changed=1),)
+    known = (*a_state().checkpoints, kept("c4", CheckpointKind.SAFETY))
+    for status, words in ((SessionStatus.PAUSED, "Rolled back again"), (SessionStatus.STOPPED, "Stopped by you")):
+        said = banner.banner(a_view(a_state(status=status, why="operator", checkpoints=known, rollbacks=back)))
+        assert said is not None
+        assert said.headline.startswith(words)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -379,10 +430,25 @@ def test_a_plateau_names_rule_window_evidence_and_the_keys() -> None:
         assert part in shown
 
 
+def test_the_leave_line_names_the_path_for_a_shell_and_what_still_waits() -> None:
+    state = a_state(requests=(a_request("git push"),))
+    said = farewell(View(Path("/work/my proj\u202e"), NOW, state, alive=True))
+    assert "request #12 still waits; `proctor attach '/work/my proj" in said
+    assert "\u202e" not in said
+    assert "no session" not in farewell(View(Path("/w"), looked=False))
+
+
 @given(room=some.integers(20, 200))
 def test_footer_and_empty_state_fit_any_width(room: int) -> None:
     assert width(keys.footer(ALL_KEYS, room)) <= room
     assert all(width(one) <= max(room, 15) for one in empty.empty(View(Path("/w")), room, {}))
+
+
+def test_nothing_is_said_of_a_folder_before_it_was_looked_at() -> None:
+    unseen = View(Path("/w"), looked=False)
+    assert text(empty.empty(unseen, 80, {})) == "looking …"
+    assert text(empty.empty(View(Path("/w")), 80, {}, starting=True)) == "starting …"
+    assert plain(header.header(unseen, 80)).split() == ["proctor", "w"]
 
 
 def test_the_empty_state_teaches_the_one_command_to_begin() -> None:

@@ -292,8 +292,112 @@ async def test_rollback_and_undo_are_one_key_each(story: Story, desk: Desk) -> N
         await pilot.press("u")
         await until(pilot, lambda: taken.extend(story.answer_orders()) or len(taken) == 2)
         assert (taken[1].verb, taken[1].args) == ("undo", {"redo": False})
+        assert "nothing to undo" not in pilot.app.session.said
         await until(pilot, lambda: "U redo" in shown(pilot.app))
         assert desk.offline == []
+
+
+async def test_undo_with_nothing_to_undo_says_so_in_one_line(story: Story, desk: Desk) -> None:
+    story.asking()
+    async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(pilot)
+        for key, words in (("u", "nothing to undo"), ("U", "nothing to redo")):
+            await pilot.press(key)
+            await until(pilot, lambda words=words: shown(pilot.app).splitlines()[-2].strip() == words)
+        assert "a allow once" in shown(pilot.app)
+        assert story.answer_orders() == []
+
+
+async def test_what_is_said_gives_way_to_the_next_but_a_problem_stays(story: Story, desk: Desk) -> None:
+    story.running()
+    async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(pilot)
+        for text, well in (("one", True), ("no good", False), ("two", True), ("three", True)):
+            pilot.app.say(text, well=well)
+        assert pilot.app.session.said == ("no good", "three")
+        pilot.app.say("")
+        assert pilot.app.session.said == ("no good",)
+        pilot.app.say("for no time", seconds=0)
+        await until(pilot, lambda: pilot.app.session.said == ("no good",))
+
+
+async def test_nothing_lies_over_what_is_being_typed_and_its_keys_are_named(story: Story, desk: Desk) -> None:
+    story.asking()
+    async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("N", *"look")
+        pilot.app.say("something " * 40)
+        await until(pilot, lambda: "1 waiting" in shown(pilot.app))
+        rows = shown(pilot.app).splitlines()
+        assert rows[-1].split() == ["enter", "send", "esc", "cancel"]
+        assert [row[:1] for row in rows[-7:-2]] == ["╭", "│", "│", "│", "╰"]
+        assert rows[-5].startswith("│ look")
+        assert "Waiting for you" not in shown(pilot.app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Waiting for you" in shown(pilot.app))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_what_lies_over_the_session_is_whole_and_leaves_no_border_beside_it(
+    size: tuple[int, int], story: Story, desk: Desk
+) -> None:
+    story.asking()
+    async with desk.app().run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        for key, words in (("colon", "find an action"), ("v", "+new"), ("b", "used"), ("question_mark", "work now")):
+            await pilot.press(key)
+            await until(pilot, lambda words=words: words in shown(pilot.app) and "esc close" in shown(pilot.app))
+            rows = shown(pilot.app).splitlines()
+            above = -2 if size[1] < 18 else -3
+            assert [rows[1][0], rows[1][-1], rows[above][0], rows[above][-1]] == ["╭", "╮", "╰", "╯"]
+            assert {row[0] + row[-1] for row in rows[2:above]} == {"││"}
+            await pilot.press("escape")
+            await until(pilot, lambda: "q detach" in shown(pilot.app))
+
+
+async def test_the_palette_has_no_two_names_alike(story: Story, desk: Desk) -> None:
+    story.asking()
+    async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("colon")
+        await until(pilot, lambda: "deny with a reason …" in shown(pilot.app) and "allow changed …" in shown(pilot.app))
+        names = [action.label for action in ACTIONS if action.verb in pilot.app.session.offered_keys()]
+        assert len(names) == len({*names})
+
+
+async def test_the_keys_of_what_is_in_front_stay_when_the_session_ends(story: Story, desk: Desk) -> None:
+    from proctor.journal import events as ev
+
+    story.running()
+    async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: "+new" in shown(pilot.app))
+        story.append(ev.StatusChanged(status=SessionStatus.DONE), ev.SupervisorEnded(exit_code=0))
+        await until(pilot, lambda: "DONE" in shown(pilot.app))
+        pilot.app.session.tick()
+        await pilot.pause()
+        assert shown(pilot.app).splitlines()[-1].startswith(" esc close")
+
+
+async def test_going_on_after_a_plateau_starts_anew_and_a_refused_start_is_one_line(story: Story, desk: Desk) -> None:
+    from proctor.journal import events as ev
+
+    def start() -> None:
+        raise UsageError("supervisor 7 is up; use `proctor attach`")
+
+    story.plateau()
+    story.append(
+        ev.StatusChanged(status=SessionStatus.PARKED, why="plateau:same_failure"), ev.SupervisorEnded(exit_code=4)
+    )
+    app = desk.app()
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await until(pilot, lambda: "p go on, counters anew" in shown(app))
+        await pilot.press("p")
+        await until(pilot, lambda: desk.started == 1)
+        app.start = start
+        await pilot.press("p")
+        await until(pilot, lambda: shown(app).splitlines()[-2].strip() == "supervisor 7 is up; use `proctor attach`")
 
 
 async def test_without_a_supervisor_the_checkpoint_verbs_are_done_here(workspace: Path, desk: Desk) -> None:
@@ -447,7 +551,7 @@ async def test_s15_ascii_alone_says_the_same(story: Story, desk: Desk) -> None:
         await until(pilot, lambda: "a allow once" in shown(pilot.app))
         text = shown(pilot.app)
         assert text.isascii(), {char for char in text if not char.isascii()}
-        for part in ("? ASKING", "+ 1 Parse", "> 3 Stream", "[####", "claims done", "# start -- # 1"):
+        for part in ("? ASKING", "+ 1 Parse", "> 3 Stream", "[####", "done, not judged", "# start -- # 1"):
             assert part in text
 
 
@@ -525,8 +629,8 @@ async def test_s19_a_broken_file_is_told_once_with_its_line_and_the_defaults_sta
     async with desk.app().run_test(size=(160, 36), notifications=True) as pilot:
         await settled(pilot)
         await pilot.pause()
-        (told,) = pilot.app._notifications
-        assert f"{broken}:{line}:" in told.message
+        (told,) = pilot.app.session.said
+        assert f"{broken}:{line}:" in told
         assert pilot.app.theme == "dark"
         assert "q detach" in shown(pilot.app)
 

@@ -52,10 +52,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", ":", "palette", "Find an action by typing its name.", rank=7),
     # --- requests
     Action("approve", "a", "allow", "Grant the request that is shown.", (Need.SHOWN,), cli="approve --id ID"),
-    Action("approve_as", "A", "allow …", "Grant it, changed or with a word to the worker.", (Need.SHOWN,),
+    Action("approve_as", "A", "allow changed …", "Grant it, changed or with a word to the worker.", (Need.SHOWN,),
            cli="approve --id ID --reason TEXT"),
     Action("deny", "d", "deny", "Deny the request that is shown.", (Need.SHOWN,), cli="deny --id ID"),
-    Action("deny_why", "D", "deny …", "Deny it with a reason that reaches the worker.", (Need.SHOWN,),
+    Action("deny_why", "D", "deny with a reason …", "Deny it with a reason that reaches the worker.", (Need.SHOWN,),
            cli="deny --id ID --reason TEXT"),
     Action("inspect", "i", "inspect", "Show the whole request.", (Need.SHOWN,), cli="approvals"),
     Action("minimise", "m", "minimise", "Fold the request away; it keeps waiting.", (Need.SHOWN,)),
@@ -76,7 +76,7 @@ ACTIONS: tuple[Action, ...] = (
            cli="park"),
     Action("stop", "S", "stop", "End the session; press twice.", (Need.SUPERVISOR,), rank=8, cli="stop"),
     # --- the work
-    Action("rollback", "R", "back", "Give back the last good state; what is there now is kept.", (Need.GOOD,),
+    Action("rollback", "R", "back", "Give back the last good state; now is kept.", (Need.GOOD,),
            cli="rollback"),
     Action("undo", "u", "undo", "Take the rollback back.", (Need.UNDO,), cli="undo"),
     Action("redo", "U", "redo", "Do the undone rollback again.", (Need.REDO,), cli="undo --redo"),
@@ -89,9 +89,9 @@ ACTIONS: tuple[Action, ...] = (
            (Need.SESSION, Need.LOG_FOLLOWING), rank=16),
     Action("follow", "f", "follow log", "Follow the log again.", (Need.SESSION, Need.LOG_HELD), rank=11),
     Action("copy", "y", "copy", "Copy the request or the newest log lines.", (Need.SESSION,), rank=17),
-    Action("tab_1", "1", "tasks", "Show the tasks.", (Need.SESSION, Need.TABS)),
-    Action("tab_2", "2", "worker", "Show the worker's log.", (Need.SESSION, Need.TABS)),
-    Action("tab_3", "3", "budget", "Show the budget.", (Need.SESSION, Need.TABS)),
+    Action("tab_1", "1", "show tasks", "Show the tasks.", (Need.SESSION, Need.TABS)),
+    Action("tab_2", "2", "show worker", "Show the worker's log.", (Need.SESSION, Need.TABS)),
+    Action("tab_3", "3", "show budget", "Show the budget.", (Need.SESSION, Need.TABS)),
     Action("quit", "q", "detach", "Leave the screen; the session goes on. `proctor attach` comes back.", rank=4),
 )  # fmt: skip
 BY_VERB = {action.verb: action for action in ACTIONS}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -17,7 +18,6 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.message import Message
-from textual.notifications import SeverityLevel
 
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import state_home
@@ -30,10 +30,9 @@ from proctor.tui.palette import Actions
 from proctor.tui.panels.banner import summary
 from proctor.tui.screens.budget import Budget
 from proctor.tui.screens.reading import Reading
-from proctor.tui.screens.session import Session
+from proctor.tui.screens.session import SECONDS, TALL, Session
 from proctor.tui.view import View
 from proctor.tui.widgets.dock import Dock
-from proctor.tui.widgets.lines import words
 
 FIGURES = 0.25
 """Seconds between repaints of figures."""
@@ -50,7 +49,7 @@ class ProctorApp(App[int]):
     COMMANDS: ClassVar[set[Any]] = {Actions}
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", show=False, priority=False)]
-    NOTIFICATION_TIMEOUT = 5
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012
 
     class Moved(Message):
         """The feed has something to take."""
@@ -68,7 +67,7 @@ class ProctorApp(App[int]):
     ) -> None:
         super().__init__()
         self._clock = clock
-        self.workspace = workspace
+        self.workspace, self._contract = workspace, workspace / "proctor.yaml"
         self.offline, self.start, self.diff = offline, start, diff
         self.view = View(workspace, clock(), looked=False)
         self.feed = Feed(lambda: Client(workspace), self._wake)
@@ -137,6 +136,7 @@ class ProctorApp(App[int]):
             worker=news.worker,
             fired=news.fired,
             trouble=news.trouble,
+            startable=news.state is None and self._contract.exists(),
             looked=True,
         )
         self.session.log_view.add(news.entries)
@@ -151,13 +151,14 @@ class ProctorApp(App[int]):
     def show(self) -> None:
         """Draw the view."""
         self.session.show()
-        title = f"{self.view.status} · {self.view.project} · proctor"
+        status = f"{self.view.status} · " if self.view.state or self.view.trouble else ""
+        title = f"{status}{self.view.project} · proctor"
         if title != self._titled:
             self._titled = title
             self._write(terminal.title(safe_line(title, 120)))
 
     def _tick(self) -> None:
-        startable = self.view.state is None and (self.workspace / "proctor.yaml").exists()
+        startable = self.view.state is None and self._contract.exists()
         self.view = replace(self.view, now=self._clock(), startable=startable)
         self.session.tick()
         for screen in self.screen_stack:
@@ -170,10 +171,9 @@ class ProctorApp(App[int]):
 
     # --- what goes ----------------------------------------------------------------------------
 
-    def say(self, text: str, *, well: bool = True, seconds: float | None = None) -> None:
-        """One quiet line in the corner, for a moment."""
-        severity: SeverityLevel = "information" if well else "warning"
-        self.notify(words(self, safe_line(text, 300)), severity=severity, timeout=seconds, markup=False)
+    def say(self, text: str, *, well: bool = True, seconds: float = SECONDS) -> None:
+        """One quiet line above the keys, for a moment; an empty one takes back what was said."""
+        self.session.say(safe_line(text, 300), well=well, seconds=seconds)
 
     def copy(self, text: str) -> None:
         """To the clipboard by the terminal's own sequence, and to a file where a terminal does not do that."""
@@ -246,8 +246,15 @@ def ending(view: View) -> int:
 
 def farewell(view: View) -> str:
     """The last line on the terminal: the same status word, what it took, and how to come back."""
+    path = shlex.quote(str(view.workspace))
     if view.state is None:
-        return f"{view.project}: no session; `proctor run` starts one"
+        gone = view.looked and not view.trouble
+        back = f"no session; `proctor run {path}` starts one" if gone else f"`proctor attach {path}` comes back"
+        return safe_line(f"{view.project}: {back}")
     headline, (standing, *_) = summary(view)
-    back = "; `proctor attach` comes back" if view.alive else ""
-    return f"{view.project}: {headline[0].lower()}{headline[1:]} · {standing}{back}"
+    waits = "".join(f"; request #{request.id} still waits" for request in view.requests[:1])
+    if len(view.requests) > 1:
+        waits = f"; {len(view.requests)} requests still wait"
+    back = "comes back" if view.alive else "shows it again"
+    said = f"{view.project}: {headline[0].lower()}{headline[1:]} · {standing}{waits}; `proctor attach {path}` {back}"
+    return safe_line(said)

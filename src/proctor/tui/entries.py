@@ -90,13 +90,13 @@ def from_stream(lines: Iterable[StreamLine]) -> list[Entry]:
         raw = raw[-RAW_PER_BATCH:]
     plain = [_raw(one) for one in raw]
     if hidden[1] is not None:
-        text = f"{hidden[0]:,} lines more than can be read; all are in the iteration's worker.jsonl"
+        text = f"{fmt.counted(hidden[0], 'line')} more than can be read; all are in the iteration's worker.jsonl"
         plain.insert(0, Entry(hidden[1].at, Kind.RAW, "", text, Role.FAINT, 1))
     return list(heapq.merge(entries, plain, key=lambda entry: entry.at))
 
 
 def _raw(one: StreamLine) -> Entry:
-    text = safe_line(one.text, BODY) + (f" … {one.cut:,} bytes more" if one.cut else "")
+    text = safe_line(one.text, BODY) + (f" … {fmt.counted(one.cut, 'byte')} more" if one.cut else "")
     word = {"stderr": "err", "harness": "proctor"}.get(one.source, "")
     return Entry(one.at, Kind.RAW, word, text, Role.DIM, 2)
 
@@ -276,7 +276,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.LevelCrossed: _level_crossed,
     ev.CeilingRaised: _ceiling_raised,
     ev.Degraded: _degraded,
-    ev.PlateauSignal: lambda e: ("plateau", f"suspect: {RULES[e.rule]}, {e.window} iterations"),
+    ev.PlateauSignal: lambda e: ("plateau", f"suspect: {RULES[e.rule]}, {fmt.counted(e.window, 'iteration')}"),
     ev.PlateauFired: _plateau_fired,
     ev.PlateauReset: lambda e: ("plateau", "counters start anew" + (f", by {e.by}" if e.by else "")),
     ev.RequestOpened: _request_opened,

@@ -22,6 +22,7 @@ from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor.client import Client
 from proctor.tui import entries
+from proctor.tui import format as fmt
 from proctor.tui.entries import Entry
 from proctor.words import SessionStatus
 
@@ -225,7 +226,8 @@ class Feed(threading.Thread):
             self._iteration, self._offset = self._iteration + 1, 0
         told = entries.from_stream(lines)
         if skipped and told:
-            told.insert(0, replace(told[0], word="", text=f"{skipped:,} bytes left out; worker.jsonl has them"))
+            left_out = f"{fmt.counted(skipped, 'byte')} left out; worker.jsonl has them"
+            told.insert(0, replace(told[0], word="", text=left_out))
         return told
 
     def _skip(self, client: Client, size: int) -> int:
@@ -240,14 +242,9 @@ class Feed(threading.Thread):
             event = row.event
             if isinstance(event, OrderTaken) and event.order in self._waiting:
                 verb, _ = self._waiting.pop(event.order)
-                text = f"{verb}: {event.detail or event.outcome}"
-                found.append(
-                    (
-                        verb,
-                        text if event.outcome == "done" else f"{verb} {event.outcome}: {event.detail}",
-                        event.outcome == "done",
-                    )
-                )
+                well = event.outcome == "done"
+                text = event.detail if well and event.detail else f"{verb} {event.outcome}"
+                found.append((verb, text if well else f"{text}: {event.detail}", well))
         for order in [order for order, (_, until) in self._waiting.items() if now > until]:
             verb, _ = self._waiting.pop(order)
             found.append((verb, f"{verb}: no answer yet; the order is in the inbox", False))

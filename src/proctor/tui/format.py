@@ -98,7 +98,7 @@ def exact(dimension: Dimension, value: int) -> str:
         return f"{seconds // 3600}:{seconds % 3600 // 60:02d}:{seconds % 60:02d}.{ms:03d}"
     if dimension is Dimension.COST:
         return f"${value // 1_000_000:,}.{value % 1_000_000:06d}"
-    return f"{value:,}" + (" bytes" if dimension is Dimension.BYTES_WRITTEN else "")
+    return f"{value:,}" + ((" byte" if value == 1 else " bytes") if dimension is Dimension.BYTES_WRITTEN else "")
 
 
 def percent(used: int, of: int) -> str:

@@ -27,6 +27,8 @@ AGAIN = 2.0
 """Seconds within which the second press of `stop` counts."""
 SOON = 0.5
 """Seconds that something may take without being mentioned."""
+LONG = 60.0
+"""Seconds that it is mentioned at most, if it does not end before."""
 _ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "pause": ("pause", {}),
     "park": ("park", {}),
@@ -60,6 +62,11 @@ class Operator:
     def stop_armed(self) -> bool:
         """Whether one more press stops the session."""
         return time.monotonic() < self._stop_until
+
+    @property
+    def starting(self) -> bool:
+        """Whether a supervisor is being started from here."""
+        return "run" in self._busy
 
     def do(self, verb: str) -> None:
         """An act on the session."""
@@ -99,7 +106,7 @@ class Operator:
 
     def _note(self) -> None:
         hint = "One line; it goes into the worker's next brief."
-        self._ask(Prompt("Note", hint, verb="note it"), lambda text: self._app.feed.order("note", text=text))
+        self._ask(Prompt("Note", hint), lambda text: self._app.feed.order("note", text=text))
 
     def _extend(self) -> None:
         if (dimension := self._app.view.ceiling) is not None:
@@ -188,7 +195,7 @@ class Operator:
         if name in self._busy:
             return
         self._busy.add(name)
-        self._app.set_timer(SOON, lambda: self._app.say(doing, seconds=2) if name in self._busy else None)
+        self._app.set_timer(SOON, lambda: self._app.say(doing, seconds=LONG) if name in self._busy else None)
 
         def run() -> None:
             try:
@@ -202,6 +209,7 @@ class Operator:
 
         def done(text: str, well: bool) -> None:
             self._busy.discard(name)
+            self._app.say("")
             if well and then is not None:
                 then(text)
             elif "\n" in text.strip():

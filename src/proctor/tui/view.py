@@ -20,6 +20,8 @@ from proctor.words import Dimension, Light, RequestKind, SessionStatus, Source, 
 
 MOVING = frozenset({SessionStatus.RUNNING, SessionStatus.ASKING, SessionStatus.WAITING})
 """Statuses of a session that is at work or waits inside its work."""
+SETTLED = 60_000
+"""Milliseconds of active time before a rate is worth a forecast."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -104,6 +106,11 @@ class View:
         """Active time: the larger of the live row's and the journal's."""
         known = self.figures.get(Dimension.WALL_CLOCK)
         return max(_number(self.gauges.get("active_ms")), known.used if known else 0)
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is enough behind the session to say what is ahead of it."""
+        return self.active_ms >= SETTLED
 
     @property
     def figures(self) -> dict[Dimension, Figure]:

@@ -14,7 +14,6 @@ from proctor.tui.view import View, rolled_back
 from proctor.words import CheckpointKind, Exhaustion, RequestKind, Rule, SessionStatus, TaskStatus
 
 _WHY = {
-    "operator": "by the operator",
     "provider_limit": "the provider's limit is reached; it goes on by itself",
     "unpriced": "tokens were used for which no price is known",
     "disk": "the disk is full",
@@ -55,7 +54,7 @@ def banner(view: View) -> Banner | None:
         return None
     if view.plateau:
         return _plateau(view)
-    if rolled := rolled_back(view):
+    if (rolled := rolled_back(view)) and (state.status is SessionStatus.PAUSED or not state.iteration):
         kept = f"what was there before is kept as {CHECKPOINT[CheckpointKind.SAFETY]} {safe_line(rolled.safety, 12)}"
         where = state.checkpoint(rolled.target)
         target = f"{name(where)}, kept {fmt.ago(where.at, view.now)}" if where else safe_line(rolled.target, 12)
@@ -74,7 +73,7 @@ def _plateau(view: View) -> Banner:
     rule = state.plateau.rule or ""
     words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
     known = fired if fired and str(fired.rule) == rule else None
-    facts = [safe_line(rule, 40) + (f" over {known.window} iterations" if known else "")]
+    facts = [safe_line(rule, 40) + (f" over {fmt.counted(known.window, 'iteration')}" if known else "")]
     if state.plateau.task is not None:
         facts.append(f"task {safe_line(str(state.plateau.task), 12)}")
     if known:
@@ -101,7 +100,8 @@ def _ceiling(view: View) -> Banner:
     room_again = figure is not None and limit is not None and figure.used < limit
     if room_again:
         headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} was used up; now {spent}{whole}"
-    text = f"the contract says {action}; {view.verified} of {len(state.tasks)} tasks are verified and stay so"
+    verified = f"{view.verified} of {fmt.counted(len(state.tasks), 'task')} verified"
+    text = f"the contract says {action}; {verified}, and that stays"
     verbs: Verbs = (("extend", "extend …"), ("budget", "budget"), ("rollback", "back"))
     verbs = (("resume", "go on"), *verbs) if room_again else (*verbs, ("resume", "go on"))
     return Banner(Role.TEXT if room_again else Role.DANGER, headline, (text,), verbs)
@@ -122,18 +122,16 @@ def _resting(view: View) -> Banner | None:
                 (("diff", "diff"), ("budget", "budget"), ("rollback", "back"), ("quit", "leave")),
             )
         case _:
-            reason = _reason(state.why)
-            text = str(state.status).capitalize() + (f": {reason}" if reason else "")
             verbs = (("resume", "go on"), ("rollback", "back"), ("diff", "diff"), ("note", "note …"))
-            return Banner(status_role(state.status, state.why), text, (_standing(view),), verbs)
+            return Banner(status_role(state.status, state.why), *summary(view), verbs)
 
 
 def summary(view: View) -> tuple[str, tuple[str, ...]]:
     """The end of a session in words: the headline with the status word, then what it took."""
     state = view.state
     assert state is not None
-    reason = _reason(state.why)
-    return str(state.status).capitalize() + (f": {reason}" if reason else ""), (_standing(view),)
+    reason = " by you" if state.why == "operator" else f": {_reason(state.why)}" if state.why else ""
+    return str(state.status).capitalize() + reason, (_standing(view),)
 
 
 def _standing(view: View) -> str:

@@ -30,7 +30,7 @@ def table(view: View, room: int, cursor: int) -> list[Line]:
         role = fmt.LEVEL_ROLE[gauge.level] if gauge else Role.DIM
         used = "unknown" if gauge and gauge.used is None else fmt.exact(dimension, figure.used if figure else 0)
         ceiling = next((c for c in state.ceilings if c.dimension is dimension), None)
-        rate, left = view.rate("burn", dimension), view.rate("exhaustion", dimension)
+        rate, left = view.rate("burn", dimension), view.rate("exhaustion", dimension) if view.settled else None
         raised, reserved = (
             state.raised.get(dimension),
             (state.reserved.amounts if state.reserved else {}).get(dimension),

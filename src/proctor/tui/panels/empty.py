@@ -6,8 +6,10 @@ from proctor.tui.spans import Line, Role, line, shorten
 from proctor.tui.view import View
 
 
-def empty(view: View, room: int, keys: dict[str, str]) -> list[Line]:
-    """No session yet: how to start one, from here or from a shell."""
+def empty(view: View, room: int, keys: dict[str, str], *, starting: bool = False) -> list[Line]:
+    """No session yet: how to start one, from here or from a shell. Nothing is said of what was not looked at."""
+    if starting or not view.looked:
+        return [line(("starting …" if starting else "looking …", Role.DIM))]
     narrow = room < 56
     if view.startable:
         rows = [

@@ -11,13 +11,14 @@ from proctor.tui.spans import Line, Role, join, line, pad, spread, width
 from proctor.tui.view import View
 from proctor.words import Dimension, Level, SessionStatus, Source
 
-LEAD = 3
-"""Points by which a gauge must be ahead before it passes the one above it: nothing dances."""
 PACED = 28
 """Column from which burn and sparkline stand in a gauge's own line, where there is room for them."""
-SETTLED = 15_000
-"""Milliseconds of active time before a rate is worth a forecast."""
-_BLAST = (Dimension.FILES_TOUCHED, Dimension.LINES_CHANGED, Dimension.BYTES_WRITTEN)
+CENT = 10_000
+"""Micro-dollars below which an amount has no digits that a glance could use; the budget in full has them."""
+TAIL = 4
+"""Rows kept below the gauges, filled or not, so that nothing above moves when a line comes."""
+_NAME = {**fmt.LABEL, Dimension.ITERATIONS: fmt.SHORT[Dimension.ITERATIONS]}
+_CHANGED = (Dimension.FILES_TOUCHED, Dimension.LINES_CHANGED, Dimension.BYTES_WRITTEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +56,30 @@ def read(view: View) -> list[Gauge]:
 
 
 def arrange(gauges: Sequence[Gauge], before: Sequence[Dimension]) -> list[Gauge]:
-    """What is closest to its ceiling first; a gauge passes another only by a level or by a clear lead."""
-    levels = list(Level)
-    order = {dimension: place for place, dimension in enumerate(before)}
-    found: list[Gauge] = []
-    for gauge in sorted(gauges, key=lambda g: order.get(g.dimension, len(order))):
-        place = len(found)
-        while place and _ahead(gauge, found[place - 1], levels, known=gauge.dimension in order):
-            place -= 1
-        found.insert(place, gauge)
-    return found
+    """The highest level first; within a level the order stays, and what is new is placed by its share."""
+    levels, known = list(Level), {dimension: place for place, dimension in enumerate(before)}
 
+    def key(gauge: Gauge) -> tuple[int, int, float]:
+        return -levels.index(gauge.level), known.get(gauge.dimension, len(known)), -gauge.share
 
-def _ahead(one: Gauge, other: Gauge, levels: list[Level], *, known: bool) -> bool:
-    if one.level is not other.level:
-        return levels.index(one.level) > levels.index(other.level)
-    return one.share * 100 > other.share * 100 + (LEAD if known else 0)
+    return sorted(gauges, key=key)
 
 
 def head(gauge: Gauge, room: int, beside: Line = ()) -> Line:
-    """A gauge in words, in fixed columns: name, used of limit, what stands beside it, per cent, level."""
+    """A gauge in words, in fixed columns: name, used of limit, what stands beside it, source, per cent, level."""
     role = fmt.LEVEL_ROLE[gauge.level]
     loud = Role.TEXT if gauge.level in (Level.OK, Level.ALERT) else role
     share = "? %" if gauge.used is None else fmt.percent(gauge.used, gauge.limit)
-    right = line((f"{share:>5}", loud), (f" {fmt.LEVEL[gauge.level]:<5}", role))
-    name = line((f"{fmt.LABEL[gauge.dimension]:<8} ", Role.DIM if gauge.level is Level.OK else loud))
-    used = line(name, (_used(gauge), loud))
-    whole = line(used, (" of ", Role.FAINT), (fmt.limit(gauge.dimension, gauge.limit), Role.DIM))
+    mark, level = fmt.MARK[gauge.source] or " ", fmt.LEVEL[gauge.level]
+    right = line((mark, Role.DIM), (f"{share:>6}", loud), (f" {level:<5}", role))
+    name = line((f"{_NAME[gauge.dimension]:<7} ", Role.DIM if gauge.level is Level.OK else loud))
+    used, limit = line(name, (_used(gauge), loud)), (fmt.limit(gauge.dimension, gauge.limit), Role.DIM)
+    whole = line(used, (" of ", Role.FAINT), limit)
     if beside and width(whole) < PACED and PACED + width(beside) + width(right) < room:
         return spread(line(pad(whole, PACED), beside), right, room)
-    return spread(whole if width(whole) + width(right) < room else used, right, room)
+    ways = whole, line(used, ("/", Role.FAINT), limit), used
+    left = next((way for way in ways if width(way) + width(right) < room), used)
+    return spread(left, right, room)
 
 
 def ruler(gauge: Gauge, room: int, marks: tuple[int, int]) -> Line:
@@ -100,8 +95,11 @@ def pace(view: View, dimension: Dimension) -> Line:
     return line((f"{said:<9} {fmt.spark(view.spark(dimension))}", Role.DIM)) if said else ()
 
 
-def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int) -> list[Line]:
-    """All of it in `rows` rows: bars fold from the least pressing up, nothing is cut in the middle."""
+def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int, steady: int = 0) -> list[Line]:
+    """All of it in `rows` rows: bars fold from the least pressing up, nothing is cut in the middle.
+
+    `steady` is how many rows there are at any time, while a request is docked too; they decide the spacing.
+    """
     if view.state is None:
         return []
     if not gauges:
@@ -110,9 +108,8 @@ def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int) -> list[Lin
     paced = room >= PACED + 32
     tail = _tail(view, gauges, paced=paced)
     marks = view.state.alert, view.state.soft
-    spare = rows - len(gauges) - (len(tail) + 1 if tail else 0)
-    bars = max(0, min(len(gauges), spare))
-    airy = spare - bars >= len(gauges) - 1
+    bars = max(0, min(len(gauges), rows - len(gauges) - TAIL))
+    airy = 3 * len(gauges) - 1 + TAIL <= min(rows, steady or rows)
     found: list[Line] = []
     for place, gauge in enumerate(gauges):
         found.append(head(gauge, room, pace(view, gauge.dimension) if paced else ()))
@@ -122,9 +119,9 @@ def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int) -> list[Lin
             found.append(())
     if tail:
         found.extend([(), *tail])
-    return (
-        found if len(found) <= rows else [*found[: rows - 1], line((f"{len(gauges)} ceilings · b shows all", Role.DIM))]
-    )
+    if len(found) <= rows:
+        return found
+    return [*found[: rows - 1], line((f"{fmt.counted(len(gauges), 'ceiling')} · b shows all", Role.DIM))]
 
 
 def folded(gauges: Sequence[Gauge], room: int, rows: int = 2) -> list[Line]:
@@ -142,12 +139,14 @@ def folded(gauges: Sequence[Gauge], room: int, rows: int = 2) -> list[Line]:
 
 def _short(gauge: Gauge) -> Line:
     role = fmt.LEVEL_ROLE[gauge.level]
-    share = "? %" if gauge.used is None else fmt.percent(gauge.used, gauge.limit)
-    word = fmt.LEVEL[gauge.level]
+    known = gauge.used is not None
+    share = fmt.percent(gauge.used or 0, gauge.limit) if known else "? %"
+    mark, word = fmt.MARK[gauge.source] if known else "", fmt.LEVEL[gauge.level]
     loud = Role.TEXT if gauge.level in (Level.OK, Level.ALERT) else role
     return line(
         (f"{fmt.SHORT[gauge.dimension]} ", Role.DIM),
-        (f"{share}{fmt.MARK[gauge.source]}", loud),
+        (share, loud),
+        (f" {mark}" if mark else "", Role.DIM),
         (f" {word}" if word else "", role),
     )
 
@@ -155,7 +154,8 @@ def _short(gauge: Gauge) -> Line:
 def _used(gauge: Gauge) -> str:
     if gauge.used is None:
         return "?"
-    text = fmt.amount(gauge.dimension, gauge.used) + fmt.MARK[gauge.source]
+    small = gauge.dimension is Dimension.COST and 0 < gauge.used < CENT
+    text = "<$0.01" if small else fmt.amount(gauge.dimension, gauge.used)
     return f"≥{text}" if gauge.source is Source.UNKNOWN else text
 
 
@@ -165,31 +165,31 @@ def _mark(view: View, dimension: Dimension) -> str:
 
 
 def _tail(view: View, gauges: Sequence[Gauge], *, paced: bool) -> list[Line]:
-    """Burn, time to exhaustion, blast radius: each only when it is known."""
+    """Burn, time to exhaustion, what was changed: each only when it is known."""
     found: list[Line] = []
     dimensions = (*(gauge.dimension for gauge in gauges), Dimension.TOKENS)
     burning = next((dimension for dimension in dimensions if pace(view, dimension)), None)
     if burning and not paced:
         found.append(line(("burn     ", Role.DIM), pace(view, burning), (f" {_mark(view, burning)}", Role.DIM)))
     left = {g.dimension: s for g in gauges if g.level is not Level.HARD and (s := view.rate("exhaustion", g.dimension))}
-    if left and view.status is SessionStatus.RUNNING and view.active_ms >= SETTLED:
+    if left and view.status is SessionStatus.RUNNING and view.settled:
         first = min(left, key=lambda dimension: left[dimension])
         found.append(
             line(("exhausts ", Role.DIM), (f"{fmt.LABEL[first]} in about {fmt.lasting(left[first])}", Role.TEXT))
         )
-    if blast := _blast(view):
-        found.append(line(("blast    ", Role.DIM), (blast, Role.TEXT)))
+    if changed := _changed(view):
+        found.append(line(("changed  ", Role.DIM), (changed, Role.TEXT)))
     return found
 
 
-def _blast(view: View) -> str:
+def _changed(view: View) -> str:
     figures = view.figures
-    files, lines, size = (figures.get(dimension) for dimension in _BLAST)
+    files, lines, size = (figures.get(dimension) for dimension in _CHANGED)
     if files is None:
         return ""
     parts = [fmt.counted(files.used, "file")]
     if lines is not None:
-        parts.append(f"{fmt.amount(Dimension.LINES_CHANGED, lines.used)} lines")
+        parts.append(f"{fmt.amount(Dimension.LINES_CHANGED, lines.used)} line{'' if lines.used == 1 else 's'}")
     if size is not None and size.used:
         parts.append(fmt.amount(Dimension.BYTES_WRITTEN, size.used))
     return "  ".join(parts)

@@ -29,7 +29,7 @@ def status_badge(view: View) -> Line:
 def header(view: View, room: int, *, hidden_requests: int = 0) -> Line:
     """One line of at most `room` cells; fields are dropped whole, the least important first."""
     left, right = _left(view), _right(view, hidden_requests)
-    badge = status_badge(view) if view.looked else line(" ")
+    badge = status_badge(view) if view.state or view.trouble else line(" ")
     room_left = room - 1 - sum(len(text) for text, _ in badge)
     if room_left < 30:
         badge = (badge[-1],)

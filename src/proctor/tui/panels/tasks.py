@@ -9,10 +9,12 @@ from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.entries import RULES
 from proctor.tui.glyphs import CLAIM, CURRENT, CURRENT_BEAT, TASK
-from proctor.tui.spans import Line, Role, cut, line, shorten, spread, wrap
+from proctor.tui.spans import Line, Role, cut, line, spread, width, wrap
 from proctor.tui.view import View
 from proctor.words import Dimension, Light, Rule, TaskStatus, Verdict
 
+WORDED = 26
+"""Cells of a title and its word from which both are always shown."""
 _ROLE = {
     TaskStatus.DONE: Role.TEXT,
     TaskStatus.PENDING: Role.TEXT,
@@ -52,14 +54,22 @@ def _blocks(view: View, room: int, detail: bool) -> Iterator[tuple[TaskState, li
     """Each task with its rows."""
     known = view.state.tasks if view.state else ()
     digits = min(6, max((len(str(task.id)) for task in known[:200]), default=1))
+    worded = _worded(known, room - digits - 3)
     for task in known:
-        rows = [_head(view, task, room, digits)]
+        rows = [_head(view, task, room, digits, worded=worded)]
         if task.id == view.current or (detail and task.status is not TaskStatus.PENDING):
             rows += _about(view, task, room, digits + 3, detail=detail)
         yield task, rows
 
 
-def _head(view: View, task: TaskState, room: int, digits: int) -> Line:
+def _worded(known: tuple[TaskState, ...], room: int) -> bool:
+    """Whether `passed` stands beside every title: in a narrow panel the titles come first, and the glyph says it."""
+    if room >= WORDED:
+        return True
+    return all(len(task.task) + width(_word(task)) + 2 <= room for task in known[:200])
+
+
+def _head(view: View, task: TaskState, room: int, digits: int, *, worded: bool) -> Line:
     current = task.id == view.current
     glyph, role = TASK[task.status], _ROLE[task.status]
     if current:
@@ -70,7 +80,8 @@ def _head(view: View, task: TaskState, room: int, digits: int) -> Line:
     mark = Role.GOOD if task.status is TaskStatus.DONE else role
     number = safe_line(str(task.id), 6).rjust(digits)
     left = line((glyph, mark), (f" {number} ", Role.DIM), (safe_line(task.task, 300), role))
-    return spread(left, _word(task), room, gap=2)
+    word = _word(task) if worded or task.status in (TaskStatus.BLOCKED, TaskStatus.REVIEW) else ()
+    return spread(left, word, room, gap=2)
 
 
 def _word(task: TaskState) -> Line:
@@ -96,10 +107,10 @@ def _about(view: View, task: TaskState, room: int, indent: int, *, detail: bool)
             task.last is not None and view.state is not None and task.last.iteration >= view.state.iteration
         )
         answer = f"check: {task.verdict}" if judged and task.verdict else "not judged"
-        claim = line(
-            (f"{CLAIM} ", Role.DIM), (f"claims {safe_line(task.claim, 20)}", Role.TEXT), (f", {answer}", Role.DIM)
-        )
-        found.append(line(blank, cut(claim, room - indent)))
+        said, mark, end = safe_line(task.claim, 20), (f"{CLAIM} ", Role.DIM), (f", {answer}", Role.DIM)
+        claim = line(mark, (f"claims {said}", Role.TEXT), end)
+        brief = line(mark, (said, Role.TEXT), end)
+        found.append(line(blank, cut(claim if width(claim) <= room - indent else brief, room - indent)))
     if task.failures and task.status is not TaskStatus.DONE:
         attempt = f" · try {task.iterations}" if current else ""
         found.append(line(blank, (f"failed {fmt.times(task.failures)}{attempt}", Role.DIM)))
@@ -131,9 +142,9 @@ def drift(view: View, room: int) -> list[Line]:
     found = [line((f"{glyph} plateau  ", role), (str(light), role))]
     if light is not Light.QUIET:
         words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
-        found.append(line(("  " + shorten(words, room - 2), Role.DIM)))
+        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(words, room - 2, 2))
     if state.false_claims:
-        found.append(line(("● victory  ", Role.TEXT), (fmt.counted(state.false_claims, "false claim"), Role.TEXT)))
+        found.append(line(("● victory  ", Role.TEXT), (f"false claims {state.false_claims:,}", Role.TEXT)))
     if state.tampered:
         found.append(line(("● tampered ", Role.DANGER), (fmt.times(state.tampered), Role.DANGER)))
     return found

@@ -35,13 +35,11 @@ def inspect(screen: Session) -> None:
 
 
 def diff(screen: Session) -> None:
-    """The patch since the last good checkpoint, as soon as it is known."""
+    """The patch since the last good checkpoint (where that is nothing, since the start), as soon as it is known."""
 
     def show(patch: str) -> None:
-        raw = patch.split("\n") if patch.strip() else ["Nothing has changed since the last good checkpoint."]
-        screen.app.push_screen(
-            Reading("Since the last good checkpoint", raw, patch_line, key=screen.proctor.key_of("diff"))
-        )
+        raw = patch.split("\n") if patch.strip() else ["Nothing has changed."]
+        screen.app.push_screen(Reading("What changed", raw, patch_line, key=screen.proctor.key_of("diff")))
 
     screen.proctor.operator.show_diff(show)
 

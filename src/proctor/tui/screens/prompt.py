@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from proctor.tui.spans import Line, Role, line
+from proctor.tui.spans import Line, Role, line, shorten
 from proctor.tui.widgets.lines import Lines, words
 
 
@@ -19,10 +19,10 @@ class Prompt(ModalScreen[str | None]):
     """Asks for one line. `check` says in a sentence what is wrong with a text, or nothing."""
 
     CSS_PATH = "overlay.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "cancel", show=False)]
 
     def __init__(
-        self, title: str, hint: str, value: str = "", check: Callable[[str], str] | None = None, verb: str = "give"
+        self, title: str, hint: str, value: str = "", check: Callable[[str], str] | None = None, verb: str = "send"
     ) -> None:
         super().__init__()
         self._title, self._hint, self._value, self._verb = title, hint, value, verb
@@ -54,7 +54,7 @@ class Prompt(ModalScreen[str | None]):
         self.query_one("#prompt-problem", Lines).update()
 
     def _about(self, width: int, _: int) -> list[Line]:
-        return [line((self._hint, Role.DIM))] if self._hint else []
+        return [line((shorten(self._hint, width), Role.DIM))]
 
     def _below(self, width: int, _: int) -> list[Line]:
         return [line((self._problem, Role.ATTENTION))]
@@ -62,4 +62,4 @@ class Prompt(ModalScreen[str | None]):
     @property
     def keys_shown(self) -> tuple[tuple[str, str], ...]:
         """The keys that work while this is in front."""
-        return ("enter", self._verb), ("esc", "close")
+        return ("enter", self._verb), ("esc", "cancel")

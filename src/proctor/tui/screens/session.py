@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.events import Key
 from textual.screen import Screen
 
 from proctor.tui.actions import ACTIONS, Need, offered
 from proctor.tui.panels import banner, empty, gauges, header, strip, tasks
 from proctor.tui.panels.keys import footer, overlay, shown
 from proctor.tui.screens.own import OWN
+from proctor.tui.screens.prompt import Prompt
 from proctor.tui.spans import Line, Role, line, wrap
 from proctor.tui.view import holding
 from proctor.tui.widgets.dock import Dock
@@ -28,12 +32,26 @@ WIDE, HUGE = 112, 190
 TALL = 18
 """Rows below which only what is needed now is shown."""
 ANSWERS = frozenset({"approve", "approve_as", "deny", "deny_why"})
+SECONDS = 5.0
+"""Seconds for which one line is said."""
 FACTS = ("header", "caution", "banner", "tabs", "tasks", "drift", "empty", "strip", "footer")
 """Panels that change when the session moves."""
 FIGURES = ("gauges", "folded", "header", "banner", "tasks", "empty", "strip", "footer")
 """Panels that hold figures and times: painted at a bounded rate."""
 TABS = ("tab_1", "tab_2", "tab_3")
+DOCKED = 14
+"""Rows that may be taken from the budget's panel, while a request is docked."""
+_NOTHING = {"undo": "nothing to undo", "redo": "nothing to redo"}
 _PALETTE_KEYS = ("enter", "do it"), ("esc", "close")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One line that is said until a moment of the monotonic clock."""
+
+    text: str
+    well: bool
+    until: float
 
 
 class Session(Screen[None]):
@@ -41,7 +59,6 @@ class Session(Screen[None]):
 
     CSS_PATH = "session.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide"), (HUGE, "-huge")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(action.key, f"do('{action.verb}')", action.label, show=False, id=action.verb) for action in ACTIONS
     ]
@@ -52,6 +69,7 @@ class Session(Screen[None]):
         self.log_view: Log = Log(id="log")
         self.dock: Dock = Dock(self.keys)
         self._order: list[Dimension] = []
+        self._said: tuple[Said, ...] = ()
         drawn = {
             "header": self._header,
             "caution": self._caution,
@@ -60,9 +78,9 @@ class Session(Screen[None]):
             "tabs": self._tabs,
             "tasks": lambda width, _: tasks.tasks(self.proctor.view, width, detail=self._huge),
             "drift": lambda width, _: tasks.drift(self.proctor.view, width),
-            "gauges": lambda width, height: gauges.panel(self.proctor.view, self._gauges(), width, height),
+            "gauges": self._budget,
             "empty": self._empty,
-            "strip": lambda width, _: [strip.strip(self.proctor.view, width, self.keys())],
+            "strip": self._strip,
             "footer": self._footer,
         }
         self._panels = {name: Lines(draw, id=name) for name, draw in drawn.items()}
@@ -97,6 +115,10 @@ class Session(Screen[None]):
         return bool(stack) and stack[-1] is self
 
     @property
+    def _prompted(self) -> bool:
+        return isinstance(self.app.screen_stack[-1], Prompt) if self.app.screen_stack else False
+
+    @property
     def _huge(self) -> bool:
         return self.size.width >= HUGE
 
@@ -106,6 +128,7 @@ class Session(Screen[None]):
         """The session has moved: draw what is not a figure."""
         view = self.proctor.view
         self.set_class(view.state is None, "-empty")
+        self.set_class(self._prompted, "-prompted")
         self.dock.show(view)
         self._title_log()
         for name in FACTS:
@@ -120,10 +143,23 @@ class Session(Screen[None]):
     def tick(self) -> None:
         """A moment has gone: draw figures and times."""
         self._order = [gauge.dimension for gauge in self._gauges()]
+        self._said = tuple(said for said in self._said if time.monotonic() < said.until)
+        self.set_class(bool(self._said), "-saying")
         for name in FIGURES:
             self._panels[name].update()
         self.dock.update_title()
         self._title_log()
+
+    def say(self, text: str, *, well: bool, seconds: float) -> None:
+        """Say one line where the strip is. It takes the place of the one before, unless that told of a problem."""
+        problems = tuple(said for said in self._said if not said.well and said.text != text)[-1:]
+        self._said = (*problems, Said(text, well, time.monotonic() + seconds)) if text else problems
+        self.tick()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What is being said."""
+        return tuple(said.text for said in self._said)
 
     def show_footer(self) -> None:
         """What is in front offers other keys."""
@@ -196,6 +232,13 @@ class Session(Screen[None]):
         if verb in self.keys():
             self.act(verb)
 
+    def on_key(self, event: Key) -> None:
+        """A way through the past that is not there says so; every other key that is not offered does nothing."""
+        for verb, said in _NOTHING.items():
+            pressed = self.proctor.key_of(verb) in (event.key, event.character)
+            if pressed and self._in_front and self.proctor.view.state and verb not in self.keys():
+                self.say(said, well=True, seconds=SECONDS)
+
     def act(self, verb: str) -> None:
         """Do what is offered."""
         if verb not in self.offered_keys():
@@ -214,7 +257,7 @@ class Session(Screen[None]):
         return gauges.arrange(gauges.read(self.proctor.view), self._order)
 
     def _header(self, width: int, _: int) -> list[Line]:
-        hidden = len(self.proctor.view.requests) if self.dock.minimised else 0
+        hidden = len(self.proctor.view.requests) if self.dock.minimised or self._prompted else 0
         return [header.header(self.proctor.view, width, hidden_requests=hidden)]
 
     def _caution(self, width: int, _: int) -> list[Line]:
@@ -238,7 +281,21 @@ class Session(Screen[None]):
 
     def _empty(self, width: int, _: int) -> list[Line]:
         view = self.proctor.view
-        return empty.empty(view, width, self.keys()) if view.state is None and view.looked else []
+        return empty.empty(view, width, self.keys(), starting=self.proctor.operator.starting) if not view.state else []
+
+    def _budget(self, width: int, height: int) -> list[Line]:
+        return gauges.panel(self.proctor.view, self._gauges(), width, height, self.size.height - DOCKED)
+
+    def _strip(self, width: int, _: int) -> list[Line]:
+        """The strip, or what is being said: one line while something lies above it."""
+        found = [
+            line((f" {row}", Role.TEXT if said.well else Role.ATTENTION))
+            for said in self._said
+            for row in wrap(said.text, width - 2, 3)
+        ]
+        if found:
+            return found if self._in_front else found[-1:]
+        return [strip.strip(self.proctor.view, width, self.keys())]
 
     def _footer(self, width: int, _: int) -> list[Line]:
         if not self._in_front and (stack := self.app.screen_stack):
