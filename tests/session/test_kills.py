@@ -22,7 +22,7 @@ ALL, PER_SESSION, MOST_SESSIONS = 50, 5, 30
 
 @pytest.mark.kills
 def test_fifty_kills_lose_no_task_and_verify_none_twice(sample: Callable[..., Workspace]) -> None:
-    killed: Counter[Step] = Counter({step: 0 for step in Step})
+    killed: Counter[Step] = Counter(dict.fromkeys(Step, 0))
     for seed in range(MOST_SESSIONS):
         if killed.total() >= ALL:
             break
