@@ -201,4 +201,4 @@ def parse_dimension(text: str) -> Dimension:
 
 def counted(number: int, thing: str) -> str:
     """`1 file`, `2 files`."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -66,6 +66,8 @@ def killed_at(workspace: Workspace, step: Step, jitter: float) -> bool:
         loop = client.live("loop")
         while loop.get("step") != step or loop["since"] <= before:  # no pause: some steps last a millisecond
             if run.poll() is not None:
+                output, _ = run.communicate()
+                assert run.returncode == 0, output
                 return False
             loop = client.live("loop")
     time.sleep(jitter)

@@ -16,7 +16,7 @@ from proctor.supervisor import inbox
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
-from proctor.units import format_amount, parse_amount, parse_dimension
+from proctor.units import counted, format_amount, parse_amount, parse_dimension
 from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
 from proctor.worker.base import Ask, argument_of
 
@@ -118,7 +118,7 @@ class Desk:
             taken = await self._s.timeline.checkpoint(CheckpointKind.ASKED, safe_line(str(order.args.get("note", ""))))
         except ProctorError as error:
             return self.close(order, "refused", str(error))
-        return self.close(order, "done", f"checkpoint {taken.id}: {taken.files} files")
+        return self.close(order, "done", f"checkpoint {taken.id}: {counted(taken.files, 'file')}")
 
     async def _look_back(self, order: Order) -> None:
         """A rollback that would change nothing is refused before the worker is ended for it."""

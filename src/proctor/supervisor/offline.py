@@ -17,6 +17,7 @@ from proctor.journal.store import Journal, Reader, journal_path
 from proctor.supervisor import obey, process
 from proctor.supervisor.terms import owned
 from proctor.supervisor.timeline import Timeline
+from proctor.units import counted
 from proctor.words import CheckpointKind, SessionStatus
 
 VERBS = ("checkpoint", "rollback", "undo")
@@ -44,7 +45,7 @@ async def _one(journal: Journal, timeline: Timeline, verb: str, args: Mapping[st
     await timeline.resume()
     if verb == "checkpoint":
         taken = await timeline.checkpoint(CheckpointKind.ASKED, str(args.get("note") or ""))
-        return f"checkpoint {taken.id}: {taken.files} files"
+        return f"checkpoint {taken.id}: {counted(taken.files, 'file')}"
     if verb == "undo":
         back = await timeline.undo(redo=bool(args.get("redo")))
     else:

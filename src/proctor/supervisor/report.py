@@ -10,7 +10,7 @@ from proctor.oracle.check import Judgement
 from proctor.supervisor.act import Acted
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Session
-from proctor.units import format_amount
+from proctor.units import counted, format_amount
 from proctor.words import Dimension, Source, TaskStatus, Verdict
 from proctor.workspace import tasks
 from proctor.workspace.log import Entry
@@ -60,13 +60,15 @@ def iteration(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     found = judgement.reason if judgement else acted.ended.detail
     open_tasks = s.state.open_tasks
     following = f"task {open_tasks[0].id}: {open_tasks[0].task}" if open_tasks else "no task is open"
-    size = f"{acted.ended.files} files, {acted.ended.lines} lines changed; {claim}"
+    size = f"{counted(acted.ended.files, 'file')}, {counted(acted.ended.lines, 'line')} changed; {claim}"
     entry(s, f"task {acted.task} {verdict}", size, found if verdict != Verdict.PASSED else "", following)
 
 
 def went_back(s: Session, back: ev.RolledBack) -> None:
     """Project the task list anew after a rollback."""
-    entry(s, f"{back.way} to {back.target}", f"{back.changed} files changed", f"before it: {back.safety}", "")
+    entry(
+        s, f"{back.way} to {back.target}", f"{counted(back.changed, 'file')} changed", f"before it: {back.safety}", ""
+    )
 
 
 def ended(s: Session, ending: Ending) -> None:

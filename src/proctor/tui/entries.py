@@ -20,6 +20,7 @@ from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
+from proctor.units import counted
 from proctor.words import CheckpointKind, Level, Phase, RequestOutcome, Response, Rule, SessionStatus, Verdict
 
 BODY = 1_000
@@ -90,13 +91,13 @@ def from_stream(lines: Iterable[StreamLine]) -> list[Entry]:
         raw = raw[-RAW_PER_BATCH:]
     plain = [_raw(one) for one in raw]
     if hidden[1] is not None:
-        text = f"{fmt.counted(hidden[0], 'line')} more than can be read; all are in the iteration's worker.jsonl"
+        text = f"{counted(hidden[0], 'line')} more than can be read; all are in the iteration's worker.jsonl"
         plain.insert(0, Entry(hidden[1].at, Kind.RAW, "", text, Role.FAINT, 1))
     return list(heapq.merge(entries, plain, key=lambda entry: entry.at))
 
 
 def _raw(one: StreamLine) -> Entry:
-    text = safe_line(one.text, BODY) + (f" … {fmt.counted(one.cut, 'byte')} more" if one.cut else "")
+    text = safe_line(one.text, BODY) + (f" … {counted(one.cut, 'byte')} more" if one.cut else "")
     word = {"stderr": "err", "harness": "proctor"}.get(one.source, "")
     return Entry(one.at, Kind.RAW, word, text, Role.DIM, 2)
 
@@ -168,11 +169,7 @@ def _iteration_started(e: ev.IterationStarted) -> Told:
 
 
 def _iteration_ended(e: ev.IterationEnded) -> Told:
-    size = (
-        f" · {fmt.counted(e.files, 'file')}, {fmt.counted(e.lines, 'line')}"
-        if e.files or e.lines
-        else " · nothing changed"
-    )
+    size = f" · {counted(e.files, 'file')}, {counted(e.lines, 'line')}" if e.files or e.lines else " · nothing changed"
     how = e.how.replace("_", " ") + (f" {e.exit_code}" if e.exit_code is not None else "")
     return "worker", f"{how}{size}" + (f" · {e.detail}" if e.detail else ""), Role.DIM
 
@@ -206,7 +203,7 @@ def _rolled_back(e: ev.RolledBack) -> Told:
     ways = {"undo": "undone", "redo": "done again", "failed_verdict": "back after a failed verdict"}
     return (
         "back",
-        f"{ways.get(e.way, 'rolled back')} to {e.target}, {fmt.counted(e.changed, 'file')} changed",
+        f"{ways.get(e.way, 'rolled back')} to {e.target}, {counted(e.changed, 'file')} changed",
         Role.STRONG,
     )
 
@@ -276,7 +273,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.LevelCrossed: _level_crossed,
     ev.CeilingRaised: _ceiling_raised,
     ev.Degraded: _degraded,
-    ev.PlateauSignal: lambda e: ("plateau", f"suspect: {RULES[e.rule]}, {fmt.counted(e.window, 'iteration')}"),
+    ev.PlateauSignal: lambda e: ("plateau", f"suspect: {RULES[e.rule]}, {counted(e.window, 'iteration')}"),
     ev.PlateauFired: _plateau_fired,
     ev.PlateauReset: lambda e: ("plateau", "counters start anew" + (f", by {e.by}" if e.by else "")),
     ev.RequestOpened: _request_opened,

@@ -22,8 +22,8 @@ from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor.client import Client
 from proctor.tui import entries
-from proctor.tui import format as fmt
 from proctor.tui.entries import Entry
+from proctor.units import counted
 from proctor.words import SessionStatus
 
 PERIOD = 0.1
@@ -226,7 +226,7 @@ class Feed(threading.Thread):
             self._iteration, self._offset = self._iteration + 1, 0
         told = entries.from_stream(lines)
         if skipped and told:
-            left_out = f"{fmt.counted(skipped, 'byte')} left out; worker.jsonl has them"
+            left_out = f"{counted(skipped, 'byte')} left out; worker.jsonl has them"
             told.insert(0, replace(told[0], word="", text=left_out))
         return told
 

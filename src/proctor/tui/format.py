@@ -69,11 +69,6 @@ def times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 file`, `9 files`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def clock(at: datetime, *, seconds: bool = True) -> str:
     """The time of day where the reader is."""
     return at.astimezone().strftime("%H:%M:%S" if seconds else "%H:%M")

@@ -11,6 +11,7 @@ from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
+from proctor.units import counted
 from proctor.words import CheckpointKind, Exhaustion, RequestKind, Rule, SessionStatus, TaskStatus
 
 _WHY = {
@@ -60,7 +61,7 @@ def banner(view: View) -> Banner | None:
         target = f"{name(where)}, kept {fmt.ago(where.at, view.now)}" if where else safe_line(rolled.target, 12)
         ways = {"undo": "Rollback undone: back at", "redo": "Rolled back again to"}
         verbs = (("undo", "undo"), ("redo", "redo"), ("resume", "go on from here"), ("diff", "diff"))
-        text = f"{fmt.counted(rolled.changed, 'file')} changed; {kept}"
+        text = f"{counted(rolled.changed, 'file')} changed; {kept}"
         return Banner(Role.TEXT, f"{ways.get(rolled.way, 'Rolled back to')} {target}", (text,), verbs)
     if view.ceiling is not None:
         return _ceiling(view)
@@ -73,7 +74,7 @@ def _plateau(view: View) -> Banner:
     rule = state.plateau.rule or ""
     words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
     known = fired if fired and str(fired.rule) == rule else None
-    facts = [safe_line(rule, 40) + (f" over {fmt.counted(known.window, 'iteration')}" if known else "")]
+    facts = [safe_line(rule, 40) + (f" over {counted(known.window, 'iteration')}" if known else "")]
     if state.plateau.task is not None:
         facts.append(f"task {safe_line(str(state.plateau.task), 12)}")
     if known:
@@ -100,7 +101,7 @@ def _ceiling(view: View) -> Banner:
     room_again = figure is not None and limit is not None and figure.used < limit
     if room_again:
         headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} was used up; now {spent}{whole}"
-    verified = f"{view.verified} of {fmt.counted(len(state.tasks), 'task')} verified"
+    verified = f"{view.verified} of {counted(len(state.tasks), 'task')} verified"
     text = f"the contract says {action}; {verified}, and that stays"
     verbs: Verbs = (("extend", "extend …"), ("budget", "budget"), ("rollback", "back"))
     verbs = (("resume", "go on"), *verbs) if room_again else (*verbs, ("resume", "go on"))
@@ -137,15 +138,15 @@ def summary(view: View) -> tuple[str, tuple[str, ...]]:
 def _standing(view: View) -> str:
     state = view.state
     assert state is not None
-    parts = [f"{view.verified} of {fmt.counted(len(state.tasks), 'task')} verified"] if state.tasks else ["no task yet"]
+    parts = [f"{view.verified} of {counted(len(state.tasks), 'task')} verified"] if state.tasks else ["no task yet"]
     blocked = sum(task.status in (TaskStatus.BLOCKED, TaskStatus.REVIEW) for task in state.tasks)
     if blocked:
         parts.append(f"{blocked} set aside")
     if state.iteration:
-        parts.append(fmt.counted(state.iteration, "iteration"))
+        parts.append(counted(state.iteration, "iteration"))
         parts.append(f"{fmt.short_time(view.active_ms)} active")
     if state.false_claims:
-        parts.append(fmt.counted(state.false_claims, "false claim"))
+        parts.append(counted(state.false_claims, "false claim"))
     return " · ".join(parts)
 
 

@@ -9,6 +9,7 @@ from proctor.budget.thresholds import level_of
 from proctor.tui import format as fmt
 from proctor.tui.spans import Line, Role, join, line, pad, spread, width
 from proctor.tui.view import View
+from proctor.units import counted
 from proctor.words import Dimension, Level, SessionStatus, Source
 
 PACED = 28
@@ -121,7 +122,7 @@ def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int, steady: int
         found.extend([(), *tail])
     if len(found) <= rows:
         return found
-    return [*found[: rows - 1], line((f"{fmt.counted(len(gauges), 'ceiling')} · b shows all", Role.DIM))]
+    return [*found[: rows - 1], line((f"{counted(len(gauges), 'ceiling')} · b shows all", Role.DIM))]
 
 
 def folded(gauges: Sequence[Gauge], room: int, rows: int = 2) -> list[Line]:
@@ -187,7 +188,7 @@ def _changed(view: View) -> str:
     files, lines, size = (figures.get(dimension) for dimension in _CHANGED)
     if files is None:
         return ""
-    parts = [fmt.counted(files.used, "file")]
+    parts = [counted(files.used, "file")]
     if lines is not None:
         parts.append(f"{fmt.amount(Dimension.LINES_CHANGED, lines.used)} line{'' if lines.used == 1 else 's'}")
     if size is not None and size.used:

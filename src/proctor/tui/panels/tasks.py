@@ -11,6 +11,7 @@ from proctor.tui.entries import RULES
 from proctor.tui.glyphs import CLAIM, CURRENT, CURRENT_BEAT, TASK
 from proctor.tui.spans import Line, Role, cut, line, spread, width, wrap
 from proctor.tui.view import View
+from proctor.units import counted
 from proctor.words import Dimension, Light, Rule, TaskStatus, Verdict
 
 WORDED = 26
@@ -124,7 +125,7 @@ def _about(view: View, task: TaskState, room: int, indent: int, *, detail: bool)
 
 def _effort(task: TaskState) -> str:
     """What a task has taken so far."""
-    parts = [fmt.counted(task.iterations, "iteration")] if task.iterations else []
+    parts = [counted(task.iterations, "iteration")] if task.iterations else []
     for dimension in (Dimension.TOKENS, Dimension.COST, Dimension.WALL_CLOCK):
         if spent := task.spent.get(dimension):
             label = " tokens" if dimension is Dimension.TOKENS else ""
