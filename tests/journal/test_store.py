@@ -177,3 +177,17 @@ def test_sigkill_of_the_writer_leaves_whole_transactions(path: Path, seed: int) 
 def test_status_words_are_those_of_the_vocabulary(path: Path) -> None:
     state = Journal(path).append(started(), ev.StatusChanged(status=SessionStatus.PARKED, why="plateau:no_change"))
     assert (state.status, state.why) == (SessionStatus.PARKED, "plateau:no_change")
+
+
+def test_text_that_is_no_text_is_written_escaped(path: Path) -> None:
+    journal = Journal(path)
+    odd = os.fsdecode(b"bad\xff\xfe.txt")
+    journal.append(ev.Tampered(iteration=1, task=1, paths=(odd, "good")))
+    journal.write_live(blast={"files": [odd]})
+    journal.snapshot()
+    with Reader(path) as reader:
+        (event,) = (row.event for row in reader.rows())
+        assert isinstance(event, ev.Tampered)
+        assert event.paths == ("bad\\udcff\\udcfe.txt", "good")
+        assert reader.live("blast") == {"files": ["bad\\udcff\\udcfe.txt"]}
+        assert reader.state().tampered == 1

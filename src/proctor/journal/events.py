@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from proctor.journal.encoding import encode_json
 from proctor.words import (
     CheckpointKind,
     Dimension,
@@ -475,7 +476,6 @@ VERSION = 1
 UPCASTERS: dict[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """`(kind, version) -> f(body)`: lifts a stored body to the next version. Pure; tested on recorded journals."""
 
-_encoder = msgspec.json.Encoder()
 _decoders: dict[str, msgspec.json.Decoder[Event]] = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
 
 
@@ -495,7 +495,7 @@ def kind_of(event: Event) -> str:
 
 def encode(event: Event) -> bytes:
     """The stored form of an event."""
-    return bytes(event.body) if isinstance(event, Unknown) else _encoder.encode(event)
+    return bytes(event.body) if isinstance(event, Unknown) else encode_json(event)
 
 
 def decode(kind: str, version: int, body: bytes) -> Event:

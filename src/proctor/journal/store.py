@@ -19,6 +19,7 @@ import msgspec
 
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import state as st
+from proctor.journal.encoding import encode_json
 from proctor.journal.events import VERSION, Event, Row, decode, encode, kind_of
 
 SCHEMA_VERSION = 1
@@ -199,7 +200,7 @@ class Journal(Reader):
     def write_live(self, **values: dict[str, Any]) -> None:
         """Overwrite live rows."""
         with self._transaction() as at:
-            rows = [(key, at.isoformat(), msgspec.json.encode(value)) for key, value in values.items()]
+            rows = [(key, at.isoformat(), encode_json(value)) for key, value in values.items()]
             self._db.executemany("INSERT OR REPLACE INTO live VALUES (?, ?, ?)", rows)
 
     def index_stream(self, iteration: int, offset: int, lines: int) -> None:

@@ -13,6 +13,8 @@ from typing import BinaryIO
 
 import msgspec
 
+from proctor.journal.encoding import encode_json
+
 MAX_LINE = 16_384
 """Bytes kept of one line; the rest is counted in `cut`."""
 MAX_STREAM = 256 * 1024 * 1024
@@ -33,7 +35,6 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     cut: int = 0
 
 
-_encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Line)
 
 
@@ -65,7 +66,7 @@ class StreamWriter:
         cut = max(0, len(text) - MAX_LINE)
         text = text[:MAX_LINE] if cut else text
         shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        line = _encoder.encode(Line(datetime.now(UTC), source, shown, event, cut)) + b"\n"
+        line = encode_json(Line(datetime.now(UTC), source, shown, event, cut)) + b"\n"
         self._file.write(line)
         self.offset += len(line)
         self.lines += 1

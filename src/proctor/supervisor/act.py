@@ -18,7 +18,7 @@ from proctor.sandbox.below import nested_repositories
 from proctor.supervisor import policies
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.session import Running, Session
-from proctor.words import IterationEnd
+from proctor.words import IterationEnd, RequestKind
 from proctor.worker.base import Ask, Claim, Note, Tool, Usage, WorkerEvent
 from proctor.worker.command import Command, start
 
@@ -99,7 +99,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         if running is not None:
             running.worker.release()
         door.remove()
-        desk.withdraw("the worker is gone")
+        desk.withdraw("the worker is gone", RequestKind.TOOL)
 
 
 async def _over(running: Running) -> Over:

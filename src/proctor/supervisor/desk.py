@@ -242,10 +242,10 @@ class Desk:
             if request.opened.request is RequestKind.TOOL and (now - request.at).total_seconds() * 1000 > limit:
                 self._close_request(request.opened, RequestOutcome.EXPIRED, "contract", "nobody answered in time")
 
-    def withdraw(self, why: str) -> None:
-        """Tool requests of a worker that is gone."""
+    def withdraw(self, why: str, *kinds: RequestKind) -> None:
+        """Close what nobody waits for any more: requests of these kinds, or all."""
         for request in self._s.state.open_requests:
-            if request.opened.request is RequestKind.TOOL:
+            if not kinds or request.opened.request in kinds:
                 self._close_request(request.opened, RequestOutcome.WITHDRAWN, "proctor", why)
 
     def _close_request(self, opened: ev.RequestOpened, outcome: RequestOutcome, by: str, reason: str = "") -> None:

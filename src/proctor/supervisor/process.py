@@ -76,6 +76,9 @@ def check_workspace(workspace: Path) -> None:
         raise UsageError(f"{workspace}: a workspace is neither `/` nor a home folder; name a project's folder")
     if not workspace.is_dir():
         raise UsageError(f"{workspace}: not a folder; name the project's folder")
+    state = workspace / STATE_FOLDER
+    if state.is_symlink() or (state.exists() and not state.is_dir()):
+        raise UsageError(f"{state}: not a folder of its own; move it away")
     if not os.access(workspace, os.W_OK | os.X_OK):
         raise Unrecoverable(f"{workspace}: not writable; check its owner and mode", "workspace")
     kind = file_system(workspace)

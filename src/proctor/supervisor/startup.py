@@ -112,7 +112,7 @@ async def open_session(
         await timeline.checkpoint(CheckpointKind.START)
     desk = Desk(session, Rules(contract.approvals.allow, contract.approvals.ask, contract.approvals.deny))
     desk.take_orders()
-    desk.withdraw("its worker is gone")
+    desk.withdraw("who asked is gone; what still matters is asked again")
     if options.reset_plateau:
         session.append(ev.PlateauReset(by="operator"))
     return session, desk
