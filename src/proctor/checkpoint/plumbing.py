@@ -231,7 +231,8 @@ class Git:
             _flock(fd, self.gitdir)
             for folder in (self.gitdir, self.gitdir / "refs" / "proctor"):
                 for stale in folder.glob("*.lock"):
-                    stale.unlink(missing_ok=True)
+                    if not stale.name.split(".")[1].isdigit():  # that of a temporary index may be in use
+                        stale.unlink(missing_ok=True)
             self._held.fd = fd
             with disk_faults(self.gitdir):
                 yield

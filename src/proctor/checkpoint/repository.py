@@ -45,6 +45,7 @@ class Store:
         with self._git.locked(make=True):
             with Draft(self._git) as draft:
                 held = self._tree.record(draft, parent or "")
+                draft.put_tree(held)  # so that the identity alone can be compared later
                 commit = draft.put_commit(name, held, meta)
                 draft.admit()
             self._objects.point(name, commit)

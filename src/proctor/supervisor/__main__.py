@@ -87,6 +87,7 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     except Fenced:
         raise
     except ProctorError as error:
+        traceback.print_exc()
         print(f"proctor: {error}", file=sys.stderr)
         word = error.word if isinstance(error, Unrecoverable) else "workspace"
         ending, trouble = Ending(SessionStatus.FAILED, f"error:{word}"), str(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -148,7 +148,11 @@ class Desk:
 
     def _resume(self, order: Order) -> str:
         if order.args.get("reset_plateau"):
-            self._s.append(ev.PlateauReset(by=order.by))
+            waiting = [r for r in self._s.state.open_requests if r.opened.request is RequestKind.PLATEAU]
+            for request in waiting:
+                self._close_request(request.opened, RequestOutcome.GRANTED, order.by)
+            if not waiting:
+                self._s.append(ev.PlateauReset(by=order.by))
         if not self._s.paused:
             return "not paused"
         self._s.paused = False
@@ -293,6 +297,9 @@ class Desk:
             raise Refused(str(error)) from None
         return self._raise(order, dimension, order.args.get("by"))
 
+    def _raises(self) -> Iterator[ev.Event]:
+        return (row.event for row in self._s.journal.rows(kinds=("ceiling_raised",)))
+
     def _raise(self, order: Order, dimension: Dimension, amount: object) -> str:
         limit = self._s.state.limit(dimension)
         if limit is None:
@@ -303,6 +310,8 @@ class Desk:
             raise Refused(str(error)) from None
         if by <= 0:
             raise Refused("an extension is more than nothing")
+        if any(isinstance(e, ev.CeilingRaised) and e.order == order.id for e in self._raises()):
+            return "already raised"  # a crash came between the row and its answer
         rows: list[ev.Event] = [ev.CeilingRaised(dimension=dimension, by=by, limit=limit + by, order=order.id)]
         rows += [
             ev.RequestClosed(id=r.id, outcome=RequestOutcome.GRANTED, by=order.by)

@@ -170,11 +170,12 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     if judgement is not None and not passed and task is not None:
         await judging.go_back(s, task, judgement)
     used = s.account.end()
-    rows: list[ev.Event] = [ev.Spent(figures=s.account.figures())]
+    spent = ev.Spent(figures=s.account.figures())
+    settled = ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used)
     if passed:
-        taken = s.timeline.of_task(acted.snapshot, acted.task, acted.iteration)
-        rows = [taken, ev.TaskDone(task=acted.task, iteration=acted.iteration, checkpoint=taken.id), *rows]
-    s.append(*rows, ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used))
+        await s.timeline.verified(acted.snapshot, acted.task, acted.iteration, spent, settled)
+    else:
+        s.append(spent, settled)
     report.iteration(s, acted, judgement)
     s.check_budget()
 

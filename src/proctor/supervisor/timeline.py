@@ -61,10 +61,16 @@ class Timeline:
             self._journal.append(taken)
             return taken
 
-    def of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
-        """The checkpoint row of a task that was verified on `snapshot`; the caller appends it with `TaskDone`."""
+    async def verified(self, snapshot: Snapshot, task: ev.TaskId, iteration: int, *settled: ev.Event) -> None:
+        """One transaction: the task, verified on `snapshot`, its checkpoint, and what is settled with it."""
+        async with self._busy:
+            taken = self._of_task(snapshot, task, iteration)
+            await asyncio.to_thread(self._store.keep, taken.id, snapshot.commit)
+            done = ev.TaskDone(task=task, iteration=iteration, checkpoint=taken.id)
+            self._journal.append(taken, done, *settled)
+
+    def _of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
         state = self._journal.state()
-        self._store.keep(state.next_checkpoint, snapshot.commit)
         done = ev.TaskMark(id=task, status=TaskStatus.DONE, verified_by=state.seq + 2)
         marks = tuple(done if mark.id == task else mark for mark in state.marks)
         return self._row(state, CheckpointKind.TASK, snapshot, marks=marks, task=task, iteration=iteration)
