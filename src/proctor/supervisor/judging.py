@@ -39,12 +39,14 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
         )
 
     judging = asyncio.get_running_loop().run_in_executor(s.executor, work)
+    unwanted = False
     while not judging.done():
         await asyncio.wait({judging}, timeout=0.1)
-        if any(order.verb in ("stop", "rollback", "undo") for order in s.wishes):
-            s.backend.kill_all()
-            await asyncio.wait({judging})
-            raise Interrupted
+        unwanted = any(order.verb in ("stop", "rollback", "undo") for order in s.wishes)
+        if unwanted:
+            s.backend.kill_all()  # and the next check, should one begin now
+    if unwanted:
+        raise Interrupted
     return judging.result()
 
 
