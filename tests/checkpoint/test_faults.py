@@ -357,7 +357,8 @@ def test_a_busy_mount_point_makes_the_rollback_go_back(work: Path, tmp_path: Pat
 
 
 def test_without_rights_a_file_is_named_and_a_locked_folder_of_ones_own_is_opened() -> None:
-    top = Path(tempfile.mkdtemp(prefix="proctor-rights-"))
+    # Root becomes somebody else for this, who may not be able to enter root's own folder of temporary files.
+    top = Path(tempfile.mkdtemp(prefix="proctor-rights-", dir="/tmp" if os.geteuid() == 0 else None))
     script = PRELUDE + textwrap.dedent("""
         import git, zlib, shutil  # noqa
         if os.geteuid() == 0:

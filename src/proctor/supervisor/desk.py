@@ -24,6 +24,8 @@ EXTENSION_SHARE = 4
 """An extension that names no amount is a quarter of the ceiling."""
 MOST_OPEN = 20
 """Questions that may wait at once; a worker that asks more is denied the rest."""
+MOST_RULED = 200
+"""Questions of one iteration that a rule answers and that become rows; later ones are only in the stream."""
 SILENT_DENIALS = 2
 """How often a rule may deny the same thing before the operator is asked."""
 
@@ -41,6 +43,7 @@ class Desk:
         self._accepted: set[str] = set()
         self._chores: list[Order] = []
         self._denied: dict[tuple[int, str, str], int] = {}
+        self._ruled: dict[int, int] = {}
         self._verbs: dict[str, Callable[[Order], str | None]] = {
             "pause": self._pause,
             "resume": self._resume,
@@ -204,13 +207,17 @@ class Desk:
             self._denied[key] = self._denied.get(key, 0) + 1
             if self._denied[key] > SILENT_DENIALS:
                 ruling = Ruling.ASK
-        self._s.append(opened)
         if ruling is Ruling.ASK:
+            self._s.append(opened)
             self._s.settle_motion()
             return self._s.notice(f"asks: {what}", f"request:{opened.id}", "high")
         granted = ruling is Ruling.ALLOW
         outcome = RequestOutcome.GRANTED if granted else RequestOutcome.DENIED
         reason = "" if granted else "the contract's rules deny this"
+        self._ruled[iteration] = self._ruled.get(iteration, 0) + 1
+        if self._ruled[iteration] > MOST_RULED:
+            return self._tell(opened, outcome, reason)
+        self._s.append(opened)
         return self._close_request(opened, outcome, by, reason)
 
     def opened(self, kind: RequestKind, what: str, why: str = "", **fields: Any) -> ev.RequestOpened:
@@ -254,10 +261,14 @@ class Desk:
 
     def _close_request(self, opened: ev.RequestOpened, outcome: RequestOutcome, by: str, reason: str = "") -> None:
         self._s.append(ev.RequestClosed(id=opened.id, outcome=outcome, by=by, reason=reason))
+        self._tell(opened, outcome, reason)
+        self._s.settle_motion()
+
+    def _tell(self, opened: ev.RequestOpened, outcome: RequestOutcome, reason: str) -> None:
+        """Give the worker that asked its answer, if it is still there."""
         running = self._s.running
         if running and opened.request is RequestKind.TOOL and running.iteration == opened.iteration:
             running.worker.answer(opened.worker_id, outcome is RequestOutcome.GRANTED, reason, opened.input)
-        self._s.settle_motion()
 
     def _answer(self, order: Order, outcome: RequestOutcome) -> str:
         request = self._find(order)
