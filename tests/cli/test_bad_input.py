@@ -142,7 +142,7 @@ def test_a_task_whose_check_already_passes_needs_a_person(project: Path) -> None
 
 
 def test_answers_to_nothing_are_refused(project: Path) -> None:
-    refused(proctor("approve", project, "--id", 3), 1, "no session")
+    refused(proctor("approve", project, "--id", 3), 2, "no session")
     refused(proctor("resume", project), 2, "no session")
 
 

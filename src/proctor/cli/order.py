@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from proctor.cli.read import show
 from proctor.errors import UsageError
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
@@ -61,7 +62,7 @@ def rollback(given: argparse.Namespace) -> int:
     if given.preview:
         from proctor.supervisor.offline import preview
 
-        print(preview(given.dir, given.to, tuple(given.paths or ())) or "nothing would change")
+        show(preview(given.dir, given.to, tuple(given.paths or ())) or "nothing would change")
         return ExitCode.DONE
     return send(given.dir, "rollback", to=given.to, paths=given.paths)
 

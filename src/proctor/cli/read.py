@@ -17,7 +17,7 @@ from proctor.supervisor import sessions
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import status_of
-from proctor.text import safe_line
+from proctor.text import safe_block, safe_line
 from proctor.units import format_amount
 from proctor.words import Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
@@ -147,13 +147,18 @@ def print_row(row: Row, as_json: bool) -> None:
     """One row as one line."""
     if as_json:
         fact = {"seq": row.seq, "at": row.at, "kind": kind_of(row.event), **dict(msgspec.to_builtins(row.event))}
-        print(msgspec.json.encode(fact).decode())
+        print(json.dumps(msgspec.to_builtins(fact)))
         return
     from proctor.tui.entries import from_row
 
     entry = from_row(row)
     if entry is not None:
         print(f"{row.at.astimezone():%H:%M:%S}  {entry.word:8} {entry.text}")
+
+
+def show(text: str) -> None:
+    """Print a patch: as it is into a file or a pipe, made safe on a terminal."""
+    print(safe_block(text, lines=100_000) if sys.stdout.isatty() else text.rstrip("\n"))
 
 
 def _print_json(data: object) -> int:

@@ -154,13 +154,18 @@ def start_supervisor(workspace: Path, arguments: list[str]) -> Started:
     log = folder / "supervisor.log"
     size = log.stat().st_size if log.exists() else 0
     started = Started(before, process.start_detached(workspace, arguments, log), log, size)
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if _took_over(workspace, started.process.pid, before):
-            return started
-        if failure := started.failure():
-            raise failure
-        time.sleep(0.02)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if _took_over(workspace, started.process.pid, before):
+                return started
+            if failure := started.failure():
+                raise failure
+            time.sleep(0.02)
+    except KeyboardInterrupt:
+        started.process.terminate()
+        started.process.wait()
+        raise
     raise UsageError(f"{workspace}: the supervisor (pid {started.process.pid}) does not start; see {log}")
 
 
@@ -177,7 +182,9 @@ def _last_words(log: Path, size: int) -> str:
         file.seek(size)
         lines = [line for line in file.read(65536).decode(errors="replace").splitlines() if line.strip()]
     own = [line.removeprefix("proctor: ") for line in lines if line.startswith("proctor: ")]
-    return "\n".join(own) or safe_line(lines[-1] if lines else "the supervisor ended without a word")
+    return "\n".join(own) or safe_line(
+        lines[-1] if lines else f"the supervisor ended without a word; is {log} writable?"
+    )
 
 
 def _took_over(workspace: Path, pid: int, before: int) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
-from proctor.text import safe_block
+from proctor.cli.read import show
 from proctor.words import ExitCode
 
 
@@ -17,10 +16,8 @@ def diff(given: argparse.Namespace) -> int:
     text = patch(given.dir, given.from_, given.to)
     if given.json:
         print(json.dumps({"patch": text}))
-    elif sys.stdout.isatty():
-        print(safe_block(text, lines=100_000))
     else:
-        print(text.rstrip("\n") or "nothing changed")
+        show(text or "nothing changed")
     return ExitCode.DONE
 
 

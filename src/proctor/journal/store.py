@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import msgspec
 
-from proctor.errors import ProctorError, Unrecoverable
+from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.journal import state as st
 from proctor.journal.encoding import encode_json
 from proctor.journal.events import VERSION, Event, Row, decode, encode, kind_of
@@ -43,7 +43,7 @@ class Fenced(ProctorError):
     """Another supervisor took over; this writer's rows are refused."""
 
 
-class NoJournal(ProctorError):
+class NoJournal(UsageError):
     """There is no journal here yet."""
 
 

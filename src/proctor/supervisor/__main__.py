@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
-from proctor.supervisor import loop, process, report, startup
+from proctor.supervisor import inbox, loop, process, report, startup
 from proctor.supervisor.act import count_output, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
@@ -76,6 +77,8 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     s, desk = await startup.open_session(workspace, lock, contract, options)
     beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
     looping = asyncio.create_task(loop.run(s, desk))
+    stop = inbox.new_order("stop", s.state.session, s.journal.token, "SIGTERM", {})
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, s.interrupt, stop)
     trouble = ""
     try:
         done, _ = await asyncio.wait({*beside, looping}, return_when=asyncio.FIRST_COMPLETED)
@@ -87,14 +90,17 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     except Fenced:
         raise
     except ProctorError as error:
-        traceback.print_exc()
-        print(f"proctor: {error}", file=sys.stderr)
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+            print(f"proctor: {error}", file=sys.stderr)
         word = error.word if isinstance(error, Unrecoverable) else "workspace"
         ending, trouble = Ending(SessionStatus.FAILED, f"error:{word}"), str(error)
     except Exception as error:
-        traceback.print_exc()
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
         trouble = f"a fault of proctor: {type(error).__name__}: {error}; see supervisor.log"
-        ending = Ending(SessionStatus.FAILED, FAULT)
+        ending = Ending(SessionStatus.FAILED, "error:disk" if full else FAULT)
     finally:
         for task in beside:
             task.cancel()
@@ -138,7 +144,8 @@ def main(arguments: list[str] | None = None) -> int:
             return asyncio.run(supervise(workspace, lock, options))
         return ExitCode.OPERATOR
     except ProctorError as error:
-        print(f"proctor: {error}", file=sys.stderr)
+        with contextlib.suppress(OSError):
+            print(f"proctor: {error}", file=sys.stderr)
         return error.exit_code
     except Exception:
         traceback.print_exc()

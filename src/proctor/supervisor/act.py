@@ -82,6 +82,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         s.running = Running(worker, stream, intent.iteration, intent.task, intent.model, over, now, now)
         if worker.running.listener is not None:
             await gateway.listen(worker.running.listener)
+        s.dirty = True
         s.append(ev.WorkerStarted(iteration=intent.iteration, pid=worker.running.init_pid))
         s.settle_motion()
         s.check_budget()

@@ -150,13 +150,12 @@ class Desk:
         return "paused; the worker is frozen" if self._s.running else "paused; no worker is running"
 
     def _resume(self, order: Order) -> str:
-        if order.args.get("reset_plateau"):
-            waiting = [r for r in self._s.state.open_requests if r.opened.request is RequestKind.PLATEAU]
-            for request in waiting:
-                self._close_request(request.opened, RequestOutcome.GRANTED, order.by)
-            if not waiting:
-                self._s.append(ev.PlateauReset(by=order.by))
-        if not self._s.paused:
+        waiting = [r for r in self._s.state.open_requests if r.opened.request is RequestKind.PLATEAU]
+        for request in waiting:
+            self._close_request(request.opened, RequestOutcome.GRANTED, order.by)
+        if order.args.get("reset_plateau") and not waiting:
+            self._s.append(ev.PlateauReset(by=order.by))
+        if not (self._s.paused or waiting):
             return "not paused"
         self._s.paused = False
         self._s.settle_motion()

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from proctor.journal.encoding import encode_json
+
 MAX_ORDER = 1024 * 1024
 MAY_WAIT = frozenset({"approve", "deny", "note", "extend"})
 """Orders that may wait for a supervisor that is down; every other one expires with the supervisor it named."""
@@ -43,7 +45,7 @@ def leave(state_dir: Path, order: Order) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = f"{order.at.timestamp():020.6f}-{order.id}.json"
     draft = folder / f".{name}"
-    draft.write_bytes(msgspec.json.encode(order))
+    draft.write_bytes(encode_json(order))
     os.rename(draft, folder / name)
 
 

@@ -43,7 +43,10 @@ def marks(s: Session) -> list[Mark]:
 
 
 def restore(s: Session) -> None:
-    """Undo what a worker did to the harness's files, and say so."""
+    """Undo what a worker did to the harness's files since it started, and say so; an operator's edits stay."""
+    if not s.dirty:
+        return
+    s.dirty = False
     try:
         undone = s.projection.restore()
     except UsageError as error:

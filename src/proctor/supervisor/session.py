@@ -112,6 +112,7 @@ class Session:
     blast: Blast
     running: Running | None = None
     paused: bool = False
+    dirty: bool = False
     wishes: list[Order] = field(default_factory=list)
     wish: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)

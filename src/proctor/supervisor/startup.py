@@ -34,6 +34,9 @@ from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
 
+WALLED = "bwrap"
+"""The sandbox in which a worker cannot write the task list, the contract, or what the contract protects."""
+
 
 def preflight(workspace: Path) -> Contract:
     """All that can be refused without touching anything: raises one clear line, or a line for each problem."""
@@ -57,8 +60,14 @@ def find_program(workspace: Path, contract: Contract) -> None:
 
 
 def state_dir(workspace: Path, contract: Contract) -> Path:
-    """Where this contract's session keeps its state: out of the worker's reach."""
-    return process.state_dir_of(workspace, outside=contract.sandbox.kind == "weak")
+    """Where this contract's session keeps its state: out of the worker's reach. One session, one place."""
+    outside = contract.sandbox.kind == "weak"
+    place = process.state_dir_of(workspace, outside=outside)
+    other = process.state_dir_of(workspace, outside=not outside)
+    if journal_path(other).exists():
+        what = f"this session began under another sandbox.kind, and its state is in {other}"
+        raise UsageError(f"{workspace}: {what}; change the kind back, or move that folder to {place}")
+    return place
 
 
 async def open_session(
@@ -101,9 +110,11 @@ async def open_session(
         projection=projection,
         blast=_blast(journal),
     )
-    if state.intent is not None:
-        report.restore(session)
-    else:
+    if state.intent is not None:  # a worker was running when its supervisor died
+        walled = backend.name == WALLED
+        for line in projection.restore_logs() if walled else projection.restore():
+            session.log("workspace", line)
+    if state.intent is None or backend.name == WALLED:
         report.read_tasks(session)
     session.frozen = await asyncio.to_thread(_oracle, session)
     if session.frozen.rev != session.state.oracle:
@@ -185,7 +196,7 @@ def _oracle(s: Session) -> Frozen:
     """
     folder = s.state_dir / "oracle"
     earlier = load_frozen(folder, s.state.oracle) if s.state.oracle else None
-    if earlier is not None and (s.state.intent is not None or s.backend.name != "bwrap"):
+    if earlier is not None and s.backend.name != WALLED:
         return earlier
     checks = [check.run for task in s.state.tasks for check in task.checks]
     checks += [check.run for check in s.terms.final_checks()]

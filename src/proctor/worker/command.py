@@ -24,6 +24,8 @@ from proctor.worker.base import WorkerEvent, parse_line
 
 MAX_LINE = 1024 * 1024
 CHUNK = 256 * 1024
+MAX_UNSENT = 4 * 1024 * 1024
+"""Bytes of answers that wait for a worker to read them."""
 MAX_ARGUMENT = 120_000
 """Bytes of a brief that fit into one argument of a program on Linux."""
 
@@ -82,6 +84,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._open: set[int] = set()
         self._drained = asyncio.Event()
+        self._unsent = bytearray()
         self._watching = True
         self._on_line = on_line
         self._on_exit = on_exit
@@ -139,6 +142,7 @@ class Worker:
 
     def release(self) -> None:
         """Give all descriptors back, once nobody serves the sandbox's sockets any more."""
+        self._loop.remove_writer(self._answers)
         self.running.close()
         os.close(self._answers)
 
@@ -146,8 +150,20 @@ class Worker:
         """Give the worker the operator's answer to its question."""
         decision = "allow" if allow else "deny"
         answer = {"id": worker_id, "decision": decision, "reason": reason, "input": tool_input}
-        with contextlib.suppress(BlockingIOError):  # it never reads, and its pipe is full
-            os.write(self._answers, msgspec.json.encode(answer) + b"\n")
+        line = msgspec.json.encode(answer) + b"\n"
+        if len(self._unsent) + len(line) <= MAX_UNSENT:  # one that never reads costs no more
+            self._unsent += line
+            self._send()
+
+    def _send(self) -> None:
+        """Write what fits into the pipe, the rest when there is room: never half a line and no more."""
+        with contextlib.suppress(BlockingIOError):
+            sent = os.write(self._answers, self._unsent)
+            del self._unsent[:sent]
+        if self._unsent:
+            self._loop.add_writer(self._answers, self._send)
+        else:
+            self._loop.remove_writer(self._answers)
 
 
 def start(

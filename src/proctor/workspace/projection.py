@@ -47,7 +47,11 @@ class Projection:
 
     def restore(self) -> tuple[str, ...]:
         """Undo what a worker did to the files and say so, a line for each thing undone."""
-        return (*self._restore_list(), *self._restore_lines(self.progress_file), *self._restore_lines(self.rules_file))
+        return (*self._restore_list(), *self.restore_logs())
+
+    def restore_logs(self) -> tuple[str, ...]:
+        """The same for the log and the rulebook alone: where the task list was out of the worker's reach."""
+        return (*self._restore_lines(self.progress_file), *self._restore_lines(self.rules_file))
 
     def project(self, marks: Iterable[Mark]) -> None:
         """Write the marks into the task list; all else in it stays, to the byte. A plan is left alone."""
@@ -104,9 +108,11 @@ class Projection:
     def _restore_lines(self, name: str) -> list[str]:
         """Bring back what was removed from a file whose lines only ever grow."""
         kept = self._kept(name)
-        if not kept:
+        if kept is None:
             return []
         current, problem = self._current(name)
+        if current is None and not kept and problem == _GONE:
+            return []
         if current is None:
             return self._put_back(name, kept, [problem])
         text, lacking = merged(kept, current)
