@@ -19,6 +19,7 @@ from proctor.doors.gateway.prices import Rates
 from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.journal.store import Journal, journal_path
+from proctor.oracle.bench import WALLED
 from proctor.oracle.freeze import Frozen, freeze, load_frozen
 from proctor.sandbox import host
 from proctor.sandbox.choose import choose
@@ -33,9 +34,6 @@ from proctor.words import CheckpointKind, Dimension, SessionStatus, Source, Task
 from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
-
-WALLED = "bwrap"
-"""The sandbox in which a worker cannot write the task list, the contract, or what the contract protects."""
 
 
 def preflight(workspace: Path) -> Contract:
