@@ -32,12 +32,29 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Repository:
+    """The private git repository that a command gets in the place of the workspace's own.
+
+    `folder` is the host's, writable at `place` inside. `pointer` is where inside a file naming `place` stands, for
+    a workspace whose `.git` is no folder: the workspace's own `.git` file, or one above the workspace, where nothing
+    of the host is. `borrowed` are (host, inside) read-only: the objects of the operator's repository, and its modules.
+    """
+
+    folder: Path
+    place: Path
+    pointer: Path | None = None
+    borrowed: tuple[tuple[Path, Path], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The walls of one command.
 
     `workspace` is the folder's path inside and, unless `source` names another host folder (a throwaway copy),
     on the host. `protect` and `hide` are paths relative to it: the first stay readable, the second do not; one
-    that does not exist stays absent. `readonly` adds folders or files as (host, inside). `environment` comes
+    that does not exist stays absent; so are `blank`, which are there and empty. `programs` are those that must run:
+    what they are installed with comes along. `repository` stands in for `.git`, which is read-only without one.
+    `unix_sockets` says whether Unix sockets may be made. `readonly` adds folders or files as (host, inside). `environment` comes
     on top of the few variables every command gets; it, like the command, may name `DOOR` and `GATEWAY`, which a
     backend without namespaces replaces by their real places. `door` is a host folder shown read-only at `DOOR`;
     `listen` asks for a listener on `GATEWAY`.
@@ -48,6 +65,10 @@ class Policy:
     writable: bool = True
     protect: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    repository: Repository | None = None
+    unix_sockets: bool = True
     readonly: tuple[tuple[Path, Path], ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = Limits()
