@@ -182,6 +182,19 @@ def test_drift_says_what_is_quiet_and_what_is_not() -> None:
     assert "tampered twice" in shown
 
 
+def test_what_may_run_by_itself_is_named_with_its_reason() -> None:
+    state = a_state(quarantined=("a/.git.quarantined",), autorun=(".envrc", ".vscode/tasks.json", "x/.npmrc"))
+    view = a_view(state, alive=True, worker={"nested": ["new/.git"]})
+    shown = text(tasks.drift(view, 40))
+    assert "git inside" in shown
+    assert "new/.git" in shown
+    assert "a/.git.quarantined" in shown
+    assert "careful 3" in shown
+    assert ".envrc" in shown
+    assert "x/.npmrc" not in shown
+    assert max(map(len, shown.splitlines())) <= 40
+
+
 # --- gauges -----------------------------------------------------------------------------------
 
 

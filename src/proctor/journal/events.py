@@ -239,6 +239,20 @@ class Tampered(Event, frozen=True, tag="tampered"):
     paths: tuple[str, ...]
 
 
+class Quarantined(Event, frozen=True, tag="quarantined"):
+    """What the operator's git would have obeyed and a worker had made, as it is named now: renamed, nothing lost."""
+
+    iteration: int
+    paths: tuple[str, ...]
+
+
+class Autorun(Event, frozen=True, tag="autorun"):
+    """All files that differ from the session's start and that the operator's own tools run without being asked."""
+
+    iteration: int
+    paths: tuple[str, ...]
+
+
 class TaskDone(Event, frozen=True, tag="task_done"):
     """A task is verified: exactly one row per verification, written with its checkpoint in one transaction."""
 
@@ -451,6 +465,8 @@ AnyEvent = (
     | Judged
     | FalseClaim
     | Tampered
+    | Quarantined
+    | Autorun
     | TaskDone
     | TaskMoved
     | CheckpointTaken

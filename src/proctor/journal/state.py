@@ -29,6 +29,8 @@ from proctor.words import (
 
 GOOD = frozenset({CheckpointKind.START, CheckpointKind.TASK, CheckpointKind.ASKED})
 """Kinds of checkpoint that a rollback without a target may go back to."""
+MOST_PATHS = 200
+"""Paths of one kind that the state remembers; the rows have them all."""
 FORMAT = 1
 """Version of the stored snapshot; another one is ignored and the events are folded anew."""
 
@@ -144,6 +146,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     false_claims: int = 0
     tampered: int = 0
     tampered_in: int = 0
+    quarantined: tuple[str, ...] = ()
+    autorun: tuple[str, ...] = ()
     start_failures: int = 0
 
     def task(self, task_id: ev.TaskId | None) -> TaskState | None:
@@ -349,6 +353,16 @@ def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
 @_on(ev.Tampered)
 def _tampered(state: State, _: ev.Row, e: ev.Tampered) -> Changes:
     return {"tampered": state.tampered + 1, "tampered_in": e.iteration}
+
+
+@_on(ev.Quarantined)
+def _quarantined(state: State, _: ev.Row, e: ev.Quarantined) -> Changes:
+    return {"quarantined": (*state.quarantined, *e.paths)[-MOST_PATHS:]}
+
+
+@_on(ev.Autorun)
+def _autorun(_: State, __: ev.Row, e: ev.Autorun) -> Changes:
+    return {"autorun": e.paths}
 
 
 @_on(ev.TaskDone)

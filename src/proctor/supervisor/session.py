@@ -89,6 +89,7 @@ class Running:
     last_error: str = ""
     live: LiveBlast = field(default_factory=LiveBlast)
     touched: bool = False
+    nested: tuple[str, ...] = ()
     indexed: int = 0
     indexed_at: float = 0.0
 
@@ -334,6 +335,7 @@ class Session:
                 "lines": self.running.stream.lines,
                 "cpu_s": self.running.cpu,
                 "model": self.running.model,
+                "nested": list(self.running.nested),
             }
         self.journal.write_live(**live)
 

@@ -29,7 +29,7 @@ RAW_PER_BATCH = 200
 """Plain lines shown of one batch: what comes faster than this is counted, not shown."""
 KINDS = (
     "session_started", "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
-    "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "task_moved",
+    "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "quarantined", "autorun", "task_moved",
     "checkpoint_taken", "rolled_back", "level_crossed", "ceiling_raised", "degraded", "plateau_signal",
     "plateau_fired", "plateau_reset", "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged",
 )  # fmt: skip
@@ -249,7 +249,30 @@ def _supervisor_started(e: ev.SupervisorStarted) -> Told:
 
 
 def _tampered(e: ev.Tampered) -> Told:
-    return "tamper", f"frozen files touched, undone for the verdict: {', '.join(e.paths[:3])}", Role.DANGER
+    return "tamper", f"frozen files touched, undone for the verdict: {_some(e.paths)}", Role.DANGER
+
+
+def _quarantined(e: ev.Quarantined) -> Told:
+    return (
+        "git",
+        f"a repository or hook of the worker's, renamed so that your git passes it by: {_some(e.paths)}",
+        Role.DANGER,
+    )
+
+
+def _autorun(e: ev.Autorun) -> Told:
+    if not e.paths:
+        return None
+    return (
+        "careful",
+        f"your tools would run these by themselves; look before you open the folder: {_some(e.paths)}",
+        Role.STRONG,
+    )
+
+
+def _some(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return ", ".join(paths[:3]) + more
 
 
 def _degraded(e: ev.Degraded) -> Told:
@@ -267,6 +290,8 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Judged: _judged,
     ev.FalseClaim: lambda e: ("claim", f"task {e.task} was claimed done, the check says {e.verdict}", Role.STRONG),
     ev.Tampered: _tampered,
+    ev.Quarantined: _quarantined,
+    ev.Autorun: _autorun,
     ev.TaskMoved: lambda e: ("task", f"{e.task} {e.status}" + (f": {e.why}" if e.why else "")),
     ev.CheckpointTaken: _checkpoint_taken,
     ev.RolledBack: _rolled_back,

@@ -75,6 +75,12 @@ class View:
         return self.alive and bool(self.worker.get("frozen"))
 
     @property
+    def nested(self) -> tuple[str, ...]:
+        """Repositories that the running worker has made below the workspace's own, not yet renamed."""
+        named = self.worker.get("nested") if self.alive else None
+        return tuple(map(str, named)) if isinstance(named, list) else ()
+
+    @property
     def beating(self) -> bool:
         """Whether a worker moves now."""
         return self.alive and bool(self.worker.get("alive")) and not self.frozen

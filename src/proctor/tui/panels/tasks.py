@@ -148,4 +148,17 @@ def drift(view: View, room: int) -> list[Line]:
         found.append(line(("● victory  ", Role.TEXT), (f"false claims {state.false_claims:,}", Role.TEXT)))
     if state.tampered:
         found.append(line(("● tampered ", Role.DANGER), (fmt.times(state.tampered), Role.DANGER)))
+    if view.nested:
+        found.extend(_warned("git inside", "made by the worker; do not use git there yet", view.nested, room))
+    if state.quarantined:
+        found.extend(_warned("renamed", "git would have run it for you", state.quarantined, room))
+    if state.autorun:
+        found.extend(_warned("careful", "your tools run these when you open the folder", state.autorun, room))
     return found
+
+
+def _warned(word: str, why: str, paths: tuple[str, ...], room: int) -> list[Line]:
+    """A warning with its reason and the first paths it is about."""
+    rows = [line((f"● {word}", Role.DANGER), (f" {len(paths)}" if len(paths) > 1 else "", Role.DANGER))]
+    rows.extend(line((f"  {row}", Role.DIM)) for row in wrap(why, room - 2, 2))
+    return [*rows, *(line((f"  {safe_line(path, room - 2)}", Role.TEXT)) for path in paths[:2])]
