@@ -20,6 +20,7 @@ from proctor.contract.values import (
     Commits,
     Count,
     Duration,
+    Git,
     KeyName,
     Money,
     Number,
@@ -65,6 +66,8 @@ class Worker(Section):
     idle: Duration = 15 * 60_000
     """No output, no file change and no CPU for so long: the iteration is ended."""
     brief: BriefWay = BriefWay.STDIN
+    terminal: bool = False
+    """The worker's output goes to a terminal of its own, for programs that say nothing into a pipe."""
 
 
 class Check(Section):
@@ -269,6 +272,8 @@ class Limits(Section):
 class Sandbox(Section):
     kind: SandboxKind = SandboxKind.BWRAP
     hosts: Words = ()
+    git: Git = Git.AUTO
+    """The worker's private repository: borrowed from the workspace's own, or an empty one where there is none."""
     unix_sockets: bool = True
     limits: Limits = Limits()
 

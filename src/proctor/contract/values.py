@@ -67,6 +67,13 @@ class SandboxKind(StrEnum):
     NONE = "none"
 
 
+class Git(StrEnum):
+    """Whether the worker has git: where the workspace has a repository, or in any case."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+
+
 class UnknownPaths(StrEnum):
     REFUSE = "refuse"
     PASS = "pass"  # noqa: S105

@@ -14,7 +14,7 @@ from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
-from proctor.sandbox.below import nested_repositories
+from proctor.sandbox.survey import survey
 from proctor.supervisor import policies
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.session import Running, Session
@@ -65,9 +65,11 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     s.account.estimate(prefix=count)
     try:
         await gateway.start(door.folder, None, policies.upstream(contract))
-        policy = policies.for_worker(s, door, intent, await asyncio.to_thread(nested_repositories, s.workspace))
+        seen = await asyncio.to_thread(survey, s.workspace)
+        seen.must_be_whole(s.workspace)
+        policy = policies.for_worker(s, door, intent, seen.repositories)
         over = asyncio.Event()
-        command = Command(tuple(contract.worker.command or ()), contract.worker.brief)
+        command = Command(tuple(contract.worker.command or ()), contract.worker.brief, contract.worker.terminal)
         lines = _Listener(s, desk, intent)
         worker = start(
             command,

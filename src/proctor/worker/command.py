@@ -11,6 +11,8 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import termios
+import tty
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,8 @@ MAX_LINE = 1024 * 1024
 CHUNK = 256 * 1024
 MAX_UNSENT = 4 * 1024 * 1024
 """Bytes of answers that wait for a worker to read them."""
+TERMINAL_SIZE = (50, 1000)
+"""Rows and columns."""
 MAX_ARGUMENT = 120_000
 """Bytes of a brief that fit into one argument of a program on Linux."""
 
@@ -43,10 +47,12 @@ OnLine = Callable[[str, bytes, WorkerEvent | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to start and how it gets its brief: `stdin`, `file` (only `$PROCTOR_BRIEF`) or `argument`."""
+    """What to start, how it gets its brief: `stdin`, `file` (only `$PROCTOR_BRIEF`) or `argument`, and whether its
+    output goes to a terminal of its own, on which nothing tells errors from the rest."""
 
     argv: tuple[str, ...]
     brief: str = "stdin"
+    terminal: bool = False
 
 
 class Lines:
@@ -90,10 +96,11 @@ class Worker:
         self._on_exit = on_exit
         self._loop.add_reader(running.fileno(), self._has_ended)
 
-    def listen(self, stdout: int, stderr: int) -> None:
+    def listen(self, stdout: int, stderr: int | None) -> None:
         """Read its pipes from now on; the descriptors become the worker's to close."""
         self._read(stdout, Lines(lambda line: self._on_line("stdout", line, parse_line(line))))
-        self._read(stderr, Lines(lambda line: self._on_line("stderr", line, None)))
+        if stderr is not None:
+            self._read(stderr, Lines(lambda line: self._on_line("stderr", line, None)))
 
     def _read(self, fd: int, lines: Lines) -> None:
         os.set_blocking(fd, False)
@@ -181,20 +188,27 @@ def start(
     if command.brief == "argument":
         argv.append(brief.encode()[:MAX_ARGUMENT].decode(errors="ignore"))
     stdin = _sealed(brief.encode()) if command.brief == "stdin" else os.open(os.devnull, os.O_RDONLY)
-    out_read, out_write = os.pipe()
-    err_read, err_write = os.pipe()
+    reads, writes = zip(*([_terminal()] if command.terminal else [os.pipe(), os.pipe()]), strict=True)
     try:
-        running = backend.launch(argv, policy, stdin=stdin, stdout=out_write, stderr=err_write)
+        running = backend.launch(argv, policy, stdin=stdin, stdout=writes[0], stderr=writes[-1])
     except BaseException:
-        os.close(out_read)
-        os.close(err_read)
+        for fd in reads:
+            os.close(fd)
         raise
     finally:
-        for fd in (stdin, out_write, err_write):
+        for fd in (stdin, *writes):
             os.close(fd)
     worker = Worker(running, answers, on_line, on_exit)
-    worker.listen(out_read, err_read)
+    worker.listen(reads[0], reads[1] if len(reads) > 1 else None)
     return worker
+
+
+def _terminal() -> tuple[int, int]:
+    """Both ends of a terminal that changes nothing of what is written to it, and is too wide to break lines."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    termios.tcsetwinsize(theirs, TERMINAL_SIZE)
+    return ours, theirs
 
 
 def _sealed(data: bytes) -> int:
