@@ -11,7 +11,6 @@ import pytest
 
 from proctor.errors import Unrecoverable, UsageError
 from proctor.sandbox import host
-from proctor.sandbox.below import nested_repositories
 from proctor.sandbox.bwrap import Bubblewrap
 from proctor.sandbox.policy import DOOR, Limits, Policy
 from proctor.sandbox.running import Backend
@@ -138,15 +137,6 @@ def test_the_repository_is_read_only(shell: Shell, workspace: Path, kind: str) -
     )
     assert (code, said) == (0, "1\n")
     assert tree(workspace) == before
-
-
-def test_nested_repositories_are_found_without_following_links(workspace: Path, tmp_path: Path) -> None:
-    for name in ("vendor/lib/.git", ".proctor/copy/.git"):
-        (workspace / name).mkdir(parents=True)
-    (workspace / "module").mkdir()
-    (workspace / "module/.git").write_text("gitdir: x")
-    (workspace / "loop").symlink_to(workspace)
-    assert nested_repositories(workspace) == ("module/.git", "vendor/lib/.git")
 
 
 def test_hidden_paths_cannot_be_read(shell: Shell, workspace: Path) -> None:

@@ -8,14 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
 
 REPOSITORY = ".git"
-MOST_FOLDERS = 50_000
-
 
 PLAIN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -80,30 +77,3 @@ def make_below(top: int, parts: tuple[str, ...], folder: bool) -> None:
             os.close(os.open(last, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644, dir_fd=here))
     finally:
         os.close(here)
-
-
-def nested_repositories(workspace: Path) -> tuple[str, ...]:
-    """The `.git` of every repository below the workspace's own, relative to it; looks at no more than 50,000 folders.
-
-    A worker that could write them would have its commands run by the operator's next git.
-    """
-    return tuple(sorted(_repositories(workspace)))
-
-
-def _repositories(workspace: Path) -> Iterator[str]:
-    queue = [""]
-    looked = 0
-    while queue and looked < MOST_FOLDERS:
-        folder = queue.pop()
-        looked += 1
-        try:
-            entries = list(os.scandir(workspace / folder))
-        except OSError:
-            continue
-        for entry in entries:
-            name = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.name == REPOSITORY:
-                if folder and not entry.is_symlink():
-                    yield name
-            elif name != ".proctor" and entry.is_dir(follow_symlinks=False):
-                queue.append(name)

@@ -43,7 +43,8 @@ def for_worker(s: Session, door: Door, intent: ev.IterationStarted, repositories
     }
     if intent.model:
         told["PROCTOR_MODEL"] = intent.model
-    protect = (*policy.protect, *specs, *repositories)
+    bindable = (name for name in repositories if not os.path.islink(s.workspace / name))
+    protect = (*policy.protect, *specs, *bindable)
     return replace(policy, protect=protect, environment={**policy.environment, **told}, door=door.folder, listen=True)
 
 
