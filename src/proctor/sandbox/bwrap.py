@@ -12,7 +12,7 @@ from pathlib import Path
 from socket import socket
 
 from proctor.errors import UsageError
-from proctor.sandbox import guarded, host, kill, limits
+from proctor.sandbox import guarded, host, kill, limits, seccomp
 from proctor.sandbox.mounts import Mounts
 from proctor.sandbox.policy import GATEWAY_PORT, Policy, settled
 from proctor.sandbox.refusals import explain
@@ -103,7 +103,10 @@ class Bubblewrap(Backend):
             environment = {**host.environment(), **policy.environment}
             variables = [word for name, text in environment.items() for word in ("--setenv", name, text)]
             chdir = ["--chdir", str(policy.chdir or policy.workspace)]
-            _write(words, (*WALLS, *variables, *mounts.words, *chdir))
+            calls = os.memfd_create("calls")
+            mounts.fds.append(calls)
+            _fill(calls, seccomp.program(policy.unix_sockets))
+            _write(words, (*WALLS, "--seccomp", str(calls), *variables, *mounts.words, *chdir))
 
             def command(status: int, gate: int) -> list[str]:
                 own = ["--args", str(words), "--json-status-fd", str(status), "--block-fd", str(gate)]
@@ -122,6 +125,10 @@ def _write(fd: int, words: tuple[str, ...]) -> None:
     """Puts bubblewrap's arguments into a file for `--args`: nothing of them shows in the host's process list."""
     if any("\0" in word for word in words):
         raise UsageError("a path or a variable of the sandbox holds a NUL character: take it out")
+    _fill(fd, b"".join(os.fsencode(word) + b"\0" for word in words))
+
+
+def _fill(fd: int, content: bytes) -> None:
     with open(fd, "wb", closefd=False) as file:
-        file.write(b"".join(os.fsencode(word) + b"\0" for word in words))
+        file.write(content)
     os.lseek(fd, 0, os.SEEK_SET)

