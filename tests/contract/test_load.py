@@ -63,7 +63,8 @@ approvals:
 sandbox:
   kind: weak
   hosts: []
-  unix_sockets: true
+  unix_sockets: false
+  agent_settings: trust
   limits: {memory: 1G, processes: 64, file_size: 64M, open_files: 1024, scratch: 64M}
 gateway:
   upstream: {anthropic: {base_url: "https://api.example/v1/", key: env:ANTHROPIC_API_KEY}}
@@ -242,7 +243,7 @@ def test_degrade_is_for_tokens_and_cost_and_needs_a_cheaper_model(refusal: Refus
         ("progress", "{checks: [{run: [x], schema: s.json}]}"),
         ("progress", "{checks: [{run: [x]}], smoke: {run: [y]}}"),
         ("progress", "{checks: [{run: [x]}], plateau: {stalled: 6}}"),
-        ("sandbox", "{hosts: [example.org]}"), ("sandbox", "{unix_sockets: false}"),
+        ("sandbox", "{hosts: [example.org]}"),
         ("gateway", "{record: full}"), ("gateway", "{enforce_subscription: true}"),
         ("gateway", "{unknown_paths: refuse}"),
         ("actions", "{mail: {run: [x]}}"), ("termination", "{final: {run: [x], page: index.html}}"),

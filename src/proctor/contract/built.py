@@ -31,7 +31,6 @@ _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "progress.plateau.no_op": _OFF,
     "progress.plateau.stalled": _OFF,
     "sandbox.hosts": _OFF,
-    "sandbox.unix_sockets": ("true", "yes", "on"),
     "gateway.unknown_paths": ("pass",),
     "gateway.record": ("meta",),
     "gateway.enforce_subscription": _OFF,

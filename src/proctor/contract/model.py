@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 
 from proctor.contract.values import (
     Address,
+    AgentSettings,
     Areas,
     Argv,
     BriefWay,
@@ -275,6 +276,7 @@ class Sandbox(Section):
     git: Git = Git.AUTO
     """The worker's private repository: borrowed from the workspace's own, or an empty one where there is none."""
     unix_sockets: bool = True
+    agent_settings: AgentSettings = AgentSettings.IGNORE
     limits: Limits = Limits()
 
 

@@ -74,6 +74,13 @@ class Git(StrEnum):
     ALWAYS = "always"
 
 
+class AgentSettings(StrEnum):
+    """What a workspace brings for agents to run (settings, hooks, plugins, servers): shown empty, or as it is."""
+
+    IGNORE = "ignore"
+    TRUST = "trust"
+
+
 class UnknownPaths(StrEnum):
     REFUSE = "refuse"
     PASS = "pass"  # noqa: S105

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
+from proctor.sandbox import agents
 
 STATE = ".proctor"
 MOST_FOLDERS = 300_000
@@ -46,7 +47,7 @@ class Survey:
 
     `repositories` are the `.git` below it, of whatever type. `linked` is empty unless asked for, and says nothing of
     files in those. `unread` are folders that could not be opened: what they hold is unknown. `whole` is False when
-    the walk ended at `folders` of them.
+    the walk ended at `folders` of them. `configured` are the folders that may hold settings of agents.
     """
 
     repositories: tuple[str, ...]
@@ -55,6 +56,7 @@ class Survey:
     unread: tuple[str, ...]
     folders: int
     whole: bool
+    configured: tuple[str, ...] = ()
 
     def must_be_whole(self, workspace: Path) -> None:
         """Unrecoverable when there are more folders than are looked at: what they hold could not be protected."""
@@ -80,6 +82,7 @@ def survey(workspace: Path, *, links: bool = False, most: int = MOST_FOLDERS) ->
         unread=tuple(sorted(walk.unread)),
         folders=walk.folders,
         whole=walk.whole,
+        configured=tuple(sorted(walk.configured)),
     )
 
 
@@ -99,6 +102,7 @@ class _Walk:
         self.repositories: list[str] = []
         self.specials: list[Special] = []
         self.linked: list[str] = []
+        self.configured: set[str] = set()
         self.unread: list[str] = []
         self.bytes = 0
         self.folders = 0
@@ -184,6 +188,8 @@ class _Walk:
                     continue
                 if not here.inside and _is_repository(entry.name):
                     self.repositories.append(self._path(entry.name))
+                if entry.name in agents.FIRST and not here.inside:
+                    self.configured.add(self._path())
                 if entry.is_file(follow_symlinks=False):
                     if links:
                         self._count(entry)

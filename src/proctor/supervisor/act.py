@@ -67,7 +67,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         await gateway.start(door.folder, None, policies.upstream(contract))
         seen = await asyncio.to_thread(survey, s.workspace)
         seen.must_be_whole(s.workspace)
-        policy = policies.for_worker(s, door, intent, seen.repositories)
+        policy = policies.for_worker(s, door, intent, seen)
         over = asyncio.Event()
         command = Command(tuple(contract.worker.command or ()), contract.worker.brief, contract.worker.terminal)
         lines = _Listener(s, desk, intent)
