@@ -49,8 +49,8 @@ WALLS = (
 class Inside(Running):
     """A sandbox with a PID namespace: its members are known by it and die with its init."""
 
-    def __init__(self, held: Held, listening: socket | None) -> None:
-        super().__init__(held.process, held.status, held.child, listening)
+    def __init__(self, held: Held, listening: socket | None, bounds: limits.Bounds) -> None:
+        super().__init__(held.process, held.status, held.child, listening, bounds)
         self._init = os.pidfd_open(held.child)
         self._namespace = os.stat(f"/proc/{held.child}/ns/pid").st_ino
 
@@ -115,10 +115,11 @@ class Bubblewrap(Backend):
             held = hold(command, self.binary, fds=mounts.fds, environment={}, streams=streams)
         finally:
             mounts.close()
-        with held.preparing():
-            limits.impose(held.child, policy.limits, own_namespace=True)
+        with held.preparing() as undo:
+            bounds = limits.impose(held.child, policy.limits, own_namespace=True)
+            undo.callback(bounds.lift)
             server = guarded.listen(held.child, GATEWAY_PORT) if policy.listen else None
-            return Inside(held, server)
+            return Inside(held, server, bounds)
 
 
 def _write(fd: int, words: tuple[str, ...]) -> None:

@@ -2,10 +2,10 @@
 
     python -I -S guard.py < SOCKET
 
-It outlives the supervisor by a moment, to end the sandboxes that are left. They die with it by themselves, except
-when it is killed in the few milliseconds in which bubblewrap has started and has not yet asked the kernel for
-that. And it forks where a supervisor with many threads and much memory had better not: to open listeners inside
-sandboxes. It idles at a socket whose other end only the supervisor holds.
+It outlives the supervisor by a moment, to end the sandboxes that are left and to take their control groups away.
+They die with it by themselves, except when it is killed in the few milliseconds in which bubblewrap has started and
+has not yet asked the kernel for that. And it forks where a supervisor with many threads and much memory had better
+not: to open listeners inside sandboxes. It idles at a socket whose other end only the supervisor holds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import groups  # type: ignore[import-not-found]
 import kill  # type: ignore[import-not-found]
 import listener  # type: ignore[import-not-found]
 
@@ -41,6 +42,7 @@ def main() -> None:
     while quiet < QUIET_PASSES:
         quiet = 0 if kill.end_orphans() else quiet + 1
         time.sleep(PAUSE)
+    groups.sweep(kill.lives)
 
 
 if __name__ == "__main__":

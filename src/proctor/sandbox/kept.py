@@ -21,8 +21,15 @@ KEEPER = Path(__file__).with_name("keeper.py")
 class Kept(Running):
     """A sandbox whose members are the keeper's descendants; the keeper's pid stands for init's."""
 
-    def __init__(self, held: Held, leash: int, listening: socket.socket | None, scratch: Path | None) -> None:
-        super().__init__(held.process, held.status, held.process.pid, listening)
+    def __init__(
+        self,
+        held: Held,
+        leash: int,
+        listening: socket.socket | None,
+        scratch: Path | None,
+        bounds: limits.Bounds,
+    ) -> None:
+        super().__init__(held.process, held.status, held.process.pid, listening, bounds)
         self._leash = leash
         self._scratch = scratch
 
@@ -75,9 +82,10 @@ def launch(
         python, place = Path(sys.executable), _place(policy)
         try:
             held = hold(command, python, fds=[leash_end], environment=variables, streams=streams, place=place)
-            with held.preparing():
-                limits.impose(held.child, policy.limits, own_namespace=False)
-                running = Kept(held, leash, server, scratch)
+            with held.preparing() as undo_start:
+                bounds = limits.impose(held.child, policy.limits, own_namespace=False)
+                undo_start.callback(bounds.lift)
+                running = Kept(held, leash, server, scratch, bounds)
         except StartFailed as failure:
             raise refused(f"{python} could not start the command: {failure}") from None
         finally:

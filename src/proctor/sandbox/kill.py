@@ -172,6 +172,12 @@ def tag() -> str:
     return f"proctor-sandbox:{os.getpid()}:{me.started if me else 0}"
 
 
+def lives(pid: int, started: int) -> bool:
+    """Whether exactly that process lives: the same pid, the same start in ticks since boot."""
+    line = entry(pid)
+    return line is not None and line.started == started and line.alive
+
+
 def end_orphans() -> int:
     """Ends every sandbox whose supervisor is gone, and returns how many processes that took.
 
@@ -184,9 +190,7 @@ def end_orphans() -> int:
                 owner = _OWNER.match(file.read(64))
         except OSError:
             continue
-        if owner:
-            line = entry(int(owner[1]))
-            if line is None or line.started != int(owner[2]) or not line.alive:
-                send(pid, signal.SIGKILL)
-                count += 1
+        if owner and not lives(int(owner[1]), int(owner[2])):
+            send(pid, signal.SIGKILL)
+            count += 1
     return count

@@ -2,17 +2,65 @@
 
 from __future__ import annotations
 
+import os
 import resource
 
+from proctor.sandbox import cgroup
 from proctor.sandbox.policy import Limits
+from proctor.units import format_size
 
 
-def impose(pid: int, limits: Limits, own_namespace: bool) -> None:
+class Bounds:
+    """What binds one sandbox beyond its single processes."""
+
+    def __init__(self, tree: cgroup.Bound, limits: Limits, own_namespace: bool) -> None:
+        self._tree = tree
+        self._memory = format_size(limits.memory)
+        self._processes = f"{limits.processes:,} processes"
+        self._own_namespace = own_namespace
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What is bound for the whole tree, and by what, in words."""
+        if self._tree.kind:
+            return (f"{self._memory} of memory and {self._processes} for the whole tree, by {self._tree.kind}",)
+        if self._own_namespace and os.geteuid():
+            return (f"{self._processes}, by the kernel's count inside the sandbox",)
+        return ()
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What nothing binds, and why, in words; empty when all is bound."""
+        if self._tree.kind:
+            return ()
+        said = [f"{self._memory} of memory bind each process alone, not all together: no control group could be had"]
+        if not self._own_namespace:
+            said.append("the number of processes is not bound without namespaces")
+        elif os.geteuid() == 0:
+            said.append("the number of processes is not bound: the kernel does not count those of root")
+        return tuple(said)
+
+    @property
+    def why(self) -> str:
+        """What was tried for a control group, and how each was refused."""
+        return self._tree.lacking
+
+    def exceeded(self) -> str:
+        """The limit at which the kernel ended processes inside, in words; empty if at none."""
+        ooms = self._tree.ooms()
+        return f"all together used more than {self._memory} of memory (limits.memory)" if ooms else ""
+
+    def lift(self) -> None:
+        """Give back what stood for them, once nothing inside lives."""
+        self._tree.remove()
+
+
+def impose(pid: int, limits: Limits, own_namespace: bool) -> Bounds:
     """Bounds the process and what it will start.
 
     Data rather than address space: runtimes reserve far more addresses than they use. The number of processes
     only in a user namespace of its own, where it counts what runs inside; elsewhere it would count the
-    operator's whole session. It does not bind the host's root.
+    operator's whole session. It does not bind the host's root; the control group does.
     """
     bounds = {
         resource.RLIMIT_DATA: limits.memory,
@@ -26,3 +74,4 @@ def impose(pid: int, limits: Limits, own_namespace: bool) -> None:
         hard = resource.prlimit(pid, name)[1]
         bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.prlimit(pid, name, (bound, bound))
+    return Bounds(cgroup.bind(pid, limits.memory, limits.processes), limits, own_namespace)

@@ -22,6 +22,7 @@ from typing import IO, Final
 
 from proctor.errors import Unrecoverable
 from proctor.sandbox import kill
+from proctor.sandbox.limits import Bounds
 from proctor.sandbox.policy import Policy
 
 DEVNULL: Final = subprocess.DEVNULL
@@ -69,8 +70,16 @@ class Backend(ABC):
 class Running:
     """One launched sandbox; thread-safe."""
 
-    def __init__(self, process: subprocess.Popen[bytes], status: int, init_pid: int, listener: socket | None) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        status: int,
+        init_pid: int,
+        listener: socket | None,
+        bounds: Bounds,
+    ) -> None:
         self.pid = process.pid
+        self.bounds = bounds
         self.init_pid = init_pid
         self.listener = listener
         self.stdin: IO[bytes] | None = process.stdin
@@ -162,6 +171,7 @@ class Running:
         self._end_members()
         self._process.kill()
         self._process.wait(END_SECONDS)
+        self.bounds.lift()
         code = None if killed else _exit_code(self._status)
         os.close(self._status)
         died_of = signal.SIGKILL if killed else (code or 0) - 128
@@ -194,19 +204,22 @@ class Held:
     child: int
 
     @contextlib.contextmanager
-    def preparing(self) -> Iterator[None]:
+    def preparing(self) -> Iterator[contextlib.ExitStack]:
         """Lets the command go at the end of the block; at an exception in it nothing of the sandbox is left.
 
-        An OSError is taken for the sandbox's end and becomes StartFailed.
+        What the yielded stack holds is then done after the sandbox's end. An OSError is taken for that end and
+        becomes StartFailed.
         """
+        undo = contextlib.ExitStack()
         try:
-            yield
+            yield undo
             os.write(self.gate, b"\n")
         except BaseException as error:
             kill.send(self.child, signal.SIGKILL)
             self.process.kill()
             self.process.wait()
             os.close(self.status)
+            undo.close()
             if isinstance(error, OSError):
                 raise StartFailed(str(error)) from error
             raise

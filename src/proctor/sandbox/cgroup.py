@@ -1,0 +1,105 @@
+"""The whole tree of a sandbox bound in memory and processes, by the first kind of control group that can be had."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from proctor.sandbox import groups, kill, manager
+
+INIT = 1
+"""Tasks of ours inside: the first process of a namespace."""
+
+
+class Bound:
+    """What a sandbox's tree is bound by; `kind` is empty and `lacking` says why where nothing binds it."""
+
+    def __init__(self, group: groups.Group | None, kind: str, lacking: str = "", ours: bool = True) -> None:
+        self.kind = kind
+        self.lacking = lacking
+        self._group = group
+        self._ours = ours
+        self._ooms = 0
+
+    def ooms(self) -> int:
+        """How many processes were ended because all together used too much memory; never falls."""
+        if self._group is not None:
+            self._ooms = max(self._ooms, self._group.ooms())
+        return self._ooms
+
+    def remove(self) -> None:
+        """Takes the group away, once no process is in it."""
+        self.ooms()
+        if self._group is not None and self._ours:
+            self._group.remove()
+        self._group = None
+
+
+def bind(pid: int, memory: int, processes: int) -> Bound:
+    """Binds a process that waits, and all it will start, to so many bytes and tasks together. Never raises."""
+    _sweep(os.getpid())
+    reasons = []
+    for kind, way in WAYS:
+        try:
+            return way(kind, pid, memory, processes + INIT)
+        except (OSError, ValueError) as error:
+            reasons.append(f"{kind}: {getattr(error, 'strerror', None) or error}")
+    return Bound(None, "", "; ".join(reasons))
+
+
+Way = Callable[[str, int, int, int], Bound]
+
+
+def _in(home: Callable[[], groups.Home]) -> Way:
+    """In a group that we make and remove ourselves."""
+
+    def way(kind: str, pid: int, memory: int, processes: int) -> Bound:
+        group = groups.make(home())
+        try:
+            group.limit(memory, processes)
+            group.join(pid)
+        except OSError:
+            group.remove()
+            raise
+        return Bound(group, kind)
+
+    return way
+
+
+def _by_manager(kind: str, pid: int, memory: int, processes: int) -> Bound:
+    """In a scope of systemd, seen to hold: a manager without the controllers takes the bounds and does nothing."""
+    memory -= memory % os.sysconf("SC_PAGE_SIZE")
+    name = f"proctor-{pid}-{time.monotonic_ns()}.scope"
+    manager.start_scope(name, pid, memory, processes)
+    deadline = time.monotonic() + manager.PATIENCE
+    while not (folder := groups.version_2(pid) or "").endswith(name):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the scope did not come")
+        time.sleep(0.0005)
+    for file, bound in (("memory.max", memory), ("pids.max", processes)):
+        try:
+            held = Path(folder, file).read_text().strip()
+        except FileNotFoundError:
+            raise OSError(0, f"the manager has no {file.partition('.')[0]} controller") from None
+        if held != str(bound):
+            raise OSError(0, f"{file} is {held} and not {bound}")
+    return Bound(groups.Group(2, (folder,)), kind, ours=False)
+
+
+WAYS: tuple[tuple[str, Way], ...] = (
+    ("cgroup v2", _in(groups.below_own)),
+    ("a scope of systemd", _by_manager),
+    ("cgroup v2", _in(groups.beside_own)),
+    ("cgroup v1", _in(groups.below_own_in_version_1)),
+)
+
+
+@cache
+def _sweep(_: int) -> None:
+    """Once in each process: what an earlier one left."""
+    with contextlib.suppress(OSError):
+        groups.sweep(kill.lives)
