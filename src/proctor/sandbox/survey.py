@@ -19,6 +19,9 @@ STATE = ".proctor"
 MOST_FOLDERS = 300_000
 """Folders that are looked at; a survey of more is not whole, and says so."""
 
+UNFINISHED = ".proctor-own-"
+"""How the name of a copy begins that is to take a file's place."""
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _HELD = 64
 _SPECIAL = {stat.S_IFSOCK: "socket", stat.S_IFIFO: "FIFO", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
@@ -34,11 +37,15 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Files with more than one name. `bytes` is the sum of their sizes; each name counts."""
+    """Files with more than one name: `bytes` is the sum of their sizes; each name counts.
+
+    `unfinished` are copies that were to take the place of such files when their maker died.
+    """
 
     files: int = 0
     bytes: int = 0
     paths: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ def survey(workspace: Path, *, links: bool = False, most: int = MOST_FOLDERS) ->
     return Survey(
         repositories=tuple(sorted(walk.repositories)),
         specials=tuple(sorted(walk.specials, key=lambda special: special.path)),
-        linked=Linked(len(walk.linked), walk.bytes, tuple(sorted(walk.linked))),
+        linked=Linked(len(walk.linked), walk.bytes, tuple(sorted(walk.linked)), tuple(sorted(walk.unfinished))),
         unread=tuple(sorted(walk.unread)),
         folders=walk.folders,
         whole=walk.whole,
@@ -103,6 +110,7 @@ class _Walk:
         self.specials: list[Special] = []
         self.linked: list[str] = []
         self.configured: set[str] = set()
+        self.unfinished: list[str] = []
         self.unread: list[str] = []
         self.bytes = 0
         self.folders = 0
@@ -203,7 +211,9 @@ class _Walk:
             about = entry.stat(follow_symlinks=False)
         except OSError:  # it is gone
             return
-        if about.st_nlink > 1:
+        if entry.name.startswith(UNFINISHED):
+            self.unfinished.append(self._path(entry.name))
+        elif about.st_nlink > 1:
             self.linked.append(self._path(entry.name))
             self.bytes += about.st_size
 
