@@ -1,0 +1,265 @@
+"""The session repository: what stands in for the operator's `.git` in a sandbox, and borrows its objects.
+
+It is the worker's to write. So the host never runs git on it once a worker has had it; what it was made from is
+noted beside it, not in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.checkpoint.plumbing import disk_faults
+from proctor.repository import recipe, subtree
+from proctor.repository.layout import REPOSITORY, Kind, Layout
+from proctor.repository.source import Facts, borrowed, operator_settings, read
+from proctor.sandbox import host
+from proctor.sandbox.policy import Repository
+
+PLACE = Path("/run/session.git")
+OBJECTS = Path("/run/objects")
+MODULES = "modules"
+
+_FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info", MODULES)
+_BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG", "sequencer")
+_VERSION = b"1"
+
+Say = Callable[[str], None]
+
+
+def prepare(layout: Layout, folder: Path, always: bool = False, say: Say = lambda line: None) -> Repository | None:
+    """The session repository at `folder`, made new or kept; None where the workspace has no git inside.
+
+    It is kept, with all that workers committed, as long as the operator's HEAD, branches, tags, index and settings
+    are what it was made from; else the old one moves to `kept/session-N.git` beside it. `always` gives a workspace
+    without a repository an empty history. `say` gets a line for the operator on what they would not expect.
+    UsageError when git cannot read the operator's repository; Unrecoverable when the disk is full.
+    """
+    if layout.reason:
+        say(f"{layout.reason}: there is no git inside the sandbox")
+    if layout.kind is Kind.NONE and not always:
+        return None
+    repository = _mounted(layout, folder)
+    if repository.pointer and layout.kind in (Kind.ABOVE, Kind.NONE) and _is_closed(layout.workspace.parent):
+        say(f"{layout.workspace.parent} is read-only inside the sandbox, so there is no git: move the workspace")
+        return None
+    with disk_faults(folder):
+        _fresh_or_kept(layout, folder, repository.place, say)
+        _file(folder.with_name(_beside(folder, "nothing")), b"")
+        restore_mount_points(folder)
+    return repository
+
+
+def environment(layout: Layout) -> dict[str, str]:
+    """Variables for git inside: where the workspace is another user's, git has to be told that this is meant."""
+    places = [layout.workspace, layout.workspace / REPOSITORY]
+    if all(os.stat(place).st_uid == os.geteuid() for place in places if place.exists()):
+        return {}
+    return {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+
+
+def restore_mount_points(folder: Path) -> None:
+    """Puts an empty folder where the operator's modules are mounted, whatever a worker made of it. Call before each
+    start; no worker may be running."""
+    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISDIR(os.stat(MODULES, dir_fd=top, follow_symlinks=False).st_mode):
+                return
+            os.unlink(MODULES, dir_fd=top)
+        os.mkdir(MODULES, dir_fd=top)
+    finally:
+        os.close(top)
+
+
+def _beside(folder: Path, what: str) -> str:
+    return f"{folder.name.removesuffix('.git')}.{what}"
+
+
+def _is_closed(parent: Path) -> bool:
+    """Whether the folder is the host's inside, so that no pointer can be made in it."""
+    shown = (*map(Path, host.SYSTEM), *(inside for _, inside in host.view().tools))
+    holders = [place for place in (*shown, *host.view().masks) if parent.is_relative_to(place)]
+    return bool(holders) and max(holders, key=lambda place: len(place.parts)) not in host.view().masks
+
+
+def _mounted(layout: Layout, folder: Path) -> Repository:
+    own = layout.workspace / REPOSITORY
+    upper = layout.workspace.parent / REPOSITORY
+    modules = layout.git_dir / MODULES if layout.git_dir else None
+    if modules is not None and not (modules.is_dir() and not modules.is_symlink()):
+        modules = None
+    place: Path = PLACE
+    pointer: Path | None = upper
+    if layout.kind is Kind.FOLDER:
+        place, pointer = own, None
+    elif layout.kind is Kind.FILE:
+        pointer = own
+    elif modules is not None and modules.parent == upper:  # both stand in the folder that the pointer would take
+        place, pointer = upper, None
+    binds: list[tuple[Path, Path]] = []
+    if layout.common is not None:
+        for number, objects in enumerate(borrowed(layout.common)):
+            inside = OBJECTS / str(number)
+            binds.append((objects, inside))
+            if (objects / "info" / "alternates").is_file():  # its paths are not there inside
+                binds.append((folder.with_name(_beside(folder, "nothing")), inside / "info" / "alternates"))
+    if modules is not None and not (layout.kind is not Kind.FOLDER and modules.is_relative_to(layout.workspace)):
+        binds.append((modules, modules if pointer else place / MODULES))
+    return Repository(folder, place, pointer, tuple(binds))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a session repository is made of. `tree` is the workspace's, where it is a part of the operator's."""
+
+    layout: Layout
+    facts: Facts
+    texts: Mapping[str, str]
+    entries: tuple[bytes, ...] = ()
+    tree: str = ""
+    origin: tuple[Path, ...] = ()
+
+    def digest(self) -> bytes:
+        """Changes when a repository that was made from this is out of date. A mere fetch, or a commit elsewhere above
+        the workspace, does not do that: what workers committed is worth more."""
+        refs = [
+            f"{found} {name}"
+            for name, found in sorted(self.facts.refs.items())
+            if name.startswith(("refs/heads/", "refs/tags/")) and not name.startswith(recipe.SESSION_BRANCHES)
+        ]
+        counted = {name: text for name, text in self.texts.items() if name not in ("packed-refs", *self.facts.links)}
+        if self.layout.kind is Kind.ABOVE:
+            refs = [self.tree]
+            counted["HEAD"] = self.facts.branch
+        digest = hashlib.sha256(_VERSION)
+        head = [self.layout.kind.name, self.layout.prefix, *map(str, self.origin)]
+        for part in (head, [text for item in sorted(counted.items()) for text in item], refs):
+            digest.update(os.fsencode("\0".join(part)) + b"\0\0")
+        digest.update(b"\0".join(self.entries))
+        return digest.hexdigest().encode() + b"\n"
+
+
+def _plan(layout: Layout, place: Path) -> _Plan:
+    if layout.git_dir is None or layout.common is None:
+        facts = Facts(operator_settings(layout), {}, {}, "", "", ())
+        return _Plan(layout, facts, recipe.empty(layout, facts))
+    facts = read(layout)
+    texts, origin = recipe.texts(layout, facts, place), borrowed(layout.common)
+    if layout.kind is not Kind.ABOVE:
+        return _Plan(layout, facts, texts, facts.entries, origin=origin)
+    entries = subtree.entries_below(facts.entries, layout.prefix)
+    return _Plan(layout, facts, texts, entries, subtree.tree_of(layout, facts), origin)
+
+
+def _fresh_or_kept(layout: Layout, folder: Path, place: Path, say: Say) -> None:
+    plan = _plan(layout, place)
+    made_from = plan.digest()
+    record = folder.with_name(_beside(folder, "made-from"))
+    if _is_whole(folder) and _content(record) == made_from:
+        return
+    draft = folder.with_name(_beside(folder, "draft"))
+    _remove(draft)
+    _make(plan, draft)
+    if os.path.lexists(folder):
+        kept = _put_aside(folder)
+        say(f"the repository has changed since the session's own was made: that is now {kept}, and a new one begins")
+    _file(record, made_from)
+    os.rename(draft, folder)
+    _sync(folder.parent)
+    if layout.git_dir and any((layout.git_dir / name).exists() for name in _BUSY):
+        say("a merge, rebase or the like is going on in the repository: the worker sees its files, but not its state")
+
+
+def _make(plan: _Plan, draft: Path) -> None:
+    layout, branch = plan.layout, plan.facts.branch
+    for name in _FOLDERS:
+        (draft / name).mkdir(parents=True)
+    for name, text in plan.texts.items():
+        _write(draft / name, text)
+    if layout.kind is Kind.ABOVE:
+        if plan.tree:
+            _write(draft / (branch or "HEAD"), f"{subtree.commit(layout, plan.facts, plan.tree, draft)}\n")
+        elif not branch:  # detached at a commit that has no such folder
+            _write(draft / "HEAD", "ref: refs/heads/main\n")
+        subtree.index(layout, plan.entries, draft)
+    elif layout.git_dir is not None:
+        _copy_index(layout.git_dir, draft)
+    _write(draft / "objects/info/alternates", "".join(f"{OBJECTS}/{number}\n" for number in range(len(plan.origin))))
+    for top, _, files in os.walk(draft):
+        for name in files:
+            _sync(Path(top, name))
+        _sync(Path(top))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(os.fsencode(text))
+
+
+def _copy_index(git_dir: Path, draft: Path) -> None:
+    content = _content(git_dir / "index")
+    if content:
+        (draft / "index").write_bytes(content)
+    for shared in git_dir.glob("sharedindex.*"):
+        with contextlib.suppress(ValueError):
+            if bytes.fromhex(shared.suffix[1:]) in content:
+                shutil.copyfile(shared, draft / shared.name)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether what a worker left is a repository still; its pieces are looked at, not into."""
+    kinds = {"HEAD": stat.S_ISREG, "config": stat.S_ISREG, "objects": stat.S_ISDIR, "refs": stat.S_ISDIR}
+    try:
+        return stat.S_ISDIR(os.lstat(folder).st_mode) and all(
+            is_kind(os.lstat(folder / name).st_mode) for name, is_kind in kinds.items()
+        )
+    except OSError:
+        return False
+
+
+def _put_aside(folder: Path) -> Path:
+    kept = folder.parent / "kept"
+    kept.mkdir(exist_ok=True)
+    number = 1
+    while os.path.lexists(kept / f"session-{number}.git"):
+        number += 1
+    os.rename(folder, kept / f"session-{number}.git")
+    _sync(kept)
+    return kept / f"session-{number}.git"
+
+
+def _remove(draft: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(draft)
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _file(path: Path, content: bytes) -> None:
+    """Writes a small file of our own unless it holds that already; whole or not at all."""
+    if _content(path) == content and path.exists():
+        return
+    draft = path.with_name(f"{path.name}.draft")
+    draft.write_bytes(content)
+    _sync(draft)
+    os.replace(draft, path)
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
