@@ -42,8 +42,10 @@ NEW = {
 HIGH = 0xDEADBEEF << 32
 BAD_TYPE = 0xFFF0
 """Of a socket: refused before its family is looked at."""
-FAMILIES = {"x25": 9, "key": 15, "packet": 17, "rds": 21, "can": 29, "tipc": 30, "bluetooth": 31, "alg": 38, "vsock": 40,
-            "smc": 43, "xdp": 44, "none": 99}  # fmt: skip
+FAMILIES = {
+    "x25": 9, "key": 15, "packet": 17, "rds": 21, "can": 29, "tipc": 30, "bluetooth": 31, "alg": 38, "vsock": 40,
+    "smc": 43, "xdp": 44, "none": 99,
+}  # fmt: skip
 
 # Arguments that change nothing, whoever calls. A list of what nobody but root may even try stands below.
 SIMPLE: dict[str, list[int]] = {

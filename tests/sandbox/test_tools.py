@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from proctor.sandbox.running import Backend
-
 from .conftest import Shell
 
 PYTHON = f"{sys.executable} -I -S"
@@ -65,7 +63,7 @@ if __name__ == "__main__":
     for method in ("fork", "spawn", "forkserver"):
         context = mp.get_context(method)
         with context.Pool(2) as pool, context.Manager() as manager:
-            shared = manager.dict(pool.map(lambda_free := double, [1, 2]) and {"a": 1})
+            shared = manager.dict(pool.map(double, [1, 2]) and {"a": 1})
             queue, event, lock = context.Queue(), context.Event(), context.Lock()
             queue.put(shared["a"])
             print(method, pool.map(double, range(3)), queue.get())
@@ -178,8 +176,3 @@ def test_pytest_in_two_processes(shell: Shell, workspace: Path) -> None:
     code, said = shell(f"{sys.executable} -m pytest -q -n 2 -p no:cacheprovider test_it.py")
     assert code == 0, said
     assert "2 passed" in said
-
-
-def test_threads_start_where_clone3_does_not_exist(bwrap: Backend, shell: Shell) -> None:
-    script = 'import threading, subprocess; t = threading.Thread(target=print, args=[7]); t.start(); t.join(); subprocess.run(["echo", "8"])'
-    assert shell(f"exec {PYTHON} -u -c '{script}'") == (0, "7\n8\n")
