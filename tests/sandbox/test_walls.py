@@ -243,7 +243,7 @@ def test_an_interpreter_inside_the_workspace_is_read_only(
 ) -> None:
     environment = workspace / "tools" / ".venv"
     (environment / "bin").mkdir(parents=True)
-    monkeypatch.setattr(host, "OWN", (environment,))
+    monkeypatch.setattr(host, "own", lambda: frozenset({environment}))
     assert shell("ls tools/.venv; touch tools/.venv/x || mv tools other || echo kept", protect=())[1].endswith("kept\n")
     copy = workspace.parent / "copy"
     copy.mkdir()

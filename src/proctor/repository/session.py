@@ -46,7 +46,7 @@ def prepare(layout: Layout, folder: Path, always: bool = False, say: Say = lambd
     if layout.kind is Kind.NONE and not always:
         return None
     repository = _mounted(layout, folder)
-    if repository.pointer and layout.kind in (Kind.ABOVE, Kind.NONE) and _is_closed(layout.workspace.parent):
+    if repository.pointer and layout.kind in (Kind.ABOVE, Kind.NONE) and _is_closed(layout.workspace):
         say(f"{layout.workspace.parent} is read-only inside the sandbox, so there is no git: move the workspace")
         return None
     with disk_faults(folder):
@@ -82,11 +82,9 @@ def _beside(folder: Path, what: str) -> str:
     return f"{folder.name.removesuffix('.git')}.{what}"
 
 
-def _is_closed(parent: Path) -> bool:
-    """Whether the folder is the host's inside, so that no pointer can be made in it."""
-    shown = (*map(Path, host.SYSTEM), *(inside for _, inside in host.view().tools))
-    holders = [place for place in (*shown, *host.view().masks) if parent.is_relative_to(place)]
-    return bool(holders) and max(holders, key=lambda place: len(place.parts)) not in host.view().masks
+def _is_closed(workspace: Path) -> bool:
+    """Whether the folder above the workspace is the host's inside, so that no pointer can be made in it."""
+    return host.is_closed(workspace.parent, host.view(workspace))
 
 
 def _mounted(layout: Layout, folder: Path) -> Repository:

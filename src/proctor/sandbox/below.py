@@ -27,7 +27,7 @@ def open_plain(path: Path) -> int:
     try:
         fd = os.open(path, PLAIN)
     except OSError as error:
-        raise Unrecoverable(f"{path} cannot be shown in the sandbox: {error.strerror}", "sandbox") from None
+        raise refused(f"{path} cannot be shown in the sandbox: {error.strerror}") from None
     return _no_link(fd, str(path), path.name)
 
 
@@ -49,11 +49,23 @@ def _no_link(fd: int, path: str, name: str) -> int:
     if not stat.S_ISLNK(os.fstat(fd).st_mode):
         return fd
     os.close(fd)
-    raise Unrecoverable(
+    raise refused(
         f"{path}: {name!r} is a symbolic link, and a link can be turned elsewhere: replace it by what it points to, "
-        "or leave it out of the contract",
-        "sandbox",
+        "or leave it out of the contract"
     )
+
+
+def refused(sentence: str) -> Unrecoverable:
+    return Unrecoverable(sentence, "sandbox")
+
+
+def content(text: bytes) -> int:
+    """A descriptor that reads as this text, and is no file of the host."""
+    fd = os.memfd_create("content", os.MFD_CLOEXEC)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(text)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def is_folder(fd: int) -> bool:

@@ -1,36 +1,35 @@
 """What of the host a sandboxed command sees, which of the operator's tools come back, and which variables.
 
-An allow-list: the system's folders, read-only. Homes, other projects, runtime sockets, mounts and whatever else
-stands at the top level do not exist inside. Tools that lie outside the system's folders come back by name.
+An allow-list: the system's folders, read-only. Homes, other projects, data of services, runtime sockets, mounts and
+whatever else stands at the top level do not exist inside. Tools that lie outside the system's folders come back.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
-import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import proctor
+from proctor.sandbox import private, programs
+from proctor.sandbox.programs import Link, within
 
 # fmt: off
 SYSTEM = (
-    "/bin", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/sbin", "/snap", "/usr",
-    "/var/cache", "/var/lib", "/sys/devices/system",
+    "/bin", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/nix/var/nix/profiles",
+    "/opt", "/sbin", "/snap", "/sys/devices/system", "/usr", "/var/cache/fontconfig", "/var/guix/profiles",
+    *(f"/var/lib/{name}" for name in (
+        "alternatives", "apt", "aspell", "ca-certificates", "ca-certificates-java", "dictionaries-common", "dpkg",
+        "emacsen-common", "gems", "ghostscript", "ispell", "locales", "ocaml", "pacman", "php/modules", "python",
+        "rpm", "sgml-base", "tex-common", "texmf", "texlive", "vim", "xfonts", "xml-core",
+    )),
 )
-"""What stays visible. Of /sys only the processors and their memory: the rest tells of the host's devices."""
-
-TOOLS = (
-    ".asdf", ".bun/bin", ".bun/install/global", ".cargo/bin", ".claude/local", ".deno/bin", ".ghcup/bin", ".local/bin",
-    ".local/lib", ".local/pipx", ".local/share/claude", ".local/share/fnm", ".local/share/mise", ".local/share/pipx",
-    ".local/share/pnpm", ".local/share/uv/python", ".local/share/uv/tools", ".npm-global", ".nvm", ".opencode/bin",
-    ".pyenv", ".rbenv", ".rustup", ".sdkman/candidates", ".volta", "go/bin",
-)
-"""Folders of HOME that hold programs and no secrets. Not ~/.local/share/uv: it keeps credentials."""
+"""What stays visible. Of /sys only the processors and their memory: the rest tells of the host's devices. Of
+/var/lib what belongs to installed packages: the rest is data and sockets of services."""
 
 VARIABLES = frozenset((
     "COLORTERM", "LANG", "LANGUAGE", "LOGNAME", "SHELL", "TERM", "TZ", "USER", "VIRTUAL_ENV",
@@ -39,106 +38,117 @@ VARIABLES = frozenset((
 # fmt: on
 
 SCRATCH = ("/tmp", "/var/tmp")  # noqa: S108 - inside, where they are nobody else's
+MADE = (*SCRATCH, "/dev", "/proc", "/run")
+"""What every sandbox has of its own."""
 
-SHARED = frozenset(map(Path, ("/var/lib", "/usr", "/usr/local", "/opt")))
-"""Folders that may hold a home and much else: where a home lies directly there, its neighbours stay visible."""
+SHARED = frozenset(map(Path, ("/var", "/var/lib", "/usr", "/usr/local", "/usr/src", "/opt")))
+"""Folders that may hold a home or a project and much else: where one lies directly there, its neighbours are seen."""
 
-OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(proctor.__file__).parent)
-"""The interpreter in use and this program: no worker may write them, wherever they lie."""
+PACKAGE = Path(proctor.__file__).parent.resolve()
+OWN = (Path(sys.prefix), Path(sys.base_prefix), PACKAGE)
+"""The interpreter in use and this program: shown wherever they lie."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One operator's host; real paths.
+    """One operator's host; real paths, shown where they are.
 
-    `home` is HOME, and the scratch home inside; `homes` also the account's own. `masks` are folders of homes that
-    lie below the system's. `tools` are (host, inside).
+    `home` is HOME, and the scratch home inside; `homes` also the account's own. `masks` are folders below the
+    system's that hold homes, projects or other mounts. `tools` come back, and `links` are the ways to them.
     """
 
     home: Path
     homes: tuple[Path, ...]
     masks: tuple[Path, ...]
-    tools: tuple[tuple[Path, Path], ...]
+    tools: tuple[Path, ...]
+    links: tuple[Link, ...]
 
 
-def view() -> View:
-    """The host as it is for this process's HOME and PATH; looked at once."""
-    return _view(os.environ.get("HOME", ""), os.environ.get("PATH", ""))
+def view(workspace: Path | None = None, wanted: tuple[str, ...] = ()) -> View:
+    """The host as it is for this process's HOME and PATH, with what `wanted` programs need.
+
+    The neighbours of a workspace below the system's folders are masked. Looked at once, but for what is mounted.
+    """
+    home, path = (os.environ.get(name, "") for name in ("HOME", "PATH"))
+    return _view(home, path, private.mounted(SYSTEM), workspace, wanted)
 
 
 @cache
-def _view(home: str, path: str) -> View:
+def _view(
+    home: str,
+    path: str,
+    mounts: tuple[Path, ...] = (),
+    workspace: Path | None = None,
+    wanted: tuple[str, ...] = (),
+) -> View:
     try:
         account = pwd.getpwuid(os.getuid()).pw_dir
     except KeyError:  # a user id without an account, as containers have it
         account = ""
     homes = tuple(Path(text).resolve() for text in (home, account) if text and Path(text).resolve() != Path("/"))
-    folders = (home if home.parent in SHARED else home.parent for home in homes)
-    masks = tuple({folder for folder in folders if _below_system(folder)})
-    return View(homes[0] if homes else Path("/home/worker"), homes, masks, tuple(_tools(homes, masks, path)))
-
-
-def _below_system(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in SYSTEM)
-
-
-def _tools(homes: tuple[Path, ...], masks: tuple[Path, ...], path: str) -> Iterator[tuple[Path, Path]]:
-    found = {home / name for home in homes[:1] for name in TOOLS}
-    for folder in OWN:
-        found |= {folder, folder.resolve()}
+    around = {place if place.parent in SHARED else place.parent for place in homes}
+    if workspace and workspace.parent not in SHARED:
+        around.add(workspace.parent)
+    masks = tuple(sorted(outermost(folder for folder in {*mounts, *around} if below_system(folder))))
+    found = {*OWN, *(tool for place in homes[:1] for tool in programs.usual(place))}
     for name in filter(os.path.isabs, path.split(os.pathsep)):
-        folder = Path(os.path.normpath(name))
-        is_prefix = any((folder.parent / mark).exists() for mark in ("pyvenv.cfg", "conda-meta"))
-        if not folder.is_relative_to("/mnt"):  # programs of another system
-            found.add(folder.parent if is_prefix else folder)
-    missing = {
-        folder
-        for folder in found
-        if folder.is_dir()
-        and (not _below_system(folder) or any(map(folder.is_relative_to, masks)))
-        and not any(home.is_relative_to(folder.resolve()) for home in homes)
-    }
-    for folder in sorted(missing):
-        if not missing.intersection(folder.parents):
-            yield folder.resolve(), folder
+        if not Path(name).is_relative_to("/mnt"):  # programs of another system
+            found |= {Path(name), programs.around(Path(name).resolve())}
+    found |= set(programs.needed(wanted, path, (*homes, workspace) if workspace else homes))
+    return View(homes[0] if homes else Path("/home/worker"), homes, masks, *_shown(found, homes, masks))
 
 
-def kernel_files() -> tuple[str, ...]:
-    """What stays writable below a fresh /proc: settings of the own namespaces, and for the host's root much more."""
-    names = ("sys", "pressure", "sysrq-trigger", "fs", "scsi", "acpi", "mtrr")
-    return tuple(f"/proc/{name}" for name in (names[:2] if os.geteuid() else names))
+def _shown(
+    found: set[Path], homes: tuple[Path, ...], masks: tuple[Path, ...]
+) -> tuple[tuple[Path, ...], tuple[Link, ...]]:
+    """The real paths of what was found outside the system, without what lies in another, and the links to them."""
+    trails = [programs.trail(path) for path in found]
+    ours = {path.resolve() for path in OWN}
+
+    def seen(path: Path) -> bool:
+        return below_system(path) and not within(path, masks)
+
+    def open_to_all(path: Path) -> bool:
+        if path in ours or path.is_file():
+            return not any(home.is_relative_to(path) for home in homes)
+        return path.is_dir() and programs.may_show(path, homes)
+
+    tools = outermost(real for _, real in trails if not seen(real) and open_to_all(real))
+    reached = [link for links, real in trails if seen(real) or within(real, tools) for link in links]
+    links = {(text, at) for text, at in reached if not seen(at) and not within(at, tools) and str(at) not in MADE}
+    return tuple(sorted(tools)), tuple(sorted(links))
+
+
+def is_closed(place: Path, shown: View, extra: Iterable[Path] = ()) -> bool:
+    """Whether a path inside lies in a read-only folder of the host, so that nothing can be made there."""
+    solid = (*map(Path, SYSTEM), *shown.tools, *extra)
+    holders = [folder for folder in (*solid, *shown.masks) if place.is_relative_to(folder)]
+    return bool(holders) and max(holders, key=lambda folder: len(folder.parts)) not in shown.masks
+
+
+def outermost(paths: Iterable[Path]) -> set[Path]:
+    """The paths that lie in no other of them."""
+    paths = set(paths)
+    return {path for path in paths if paths.isdisjoint(path.parents)}
+
+
+def below_system(path: Path) -> bool:
+    return within(path, SYSTEM)
 
 
 @cache
-def root_only() -> tuple[Path, ...]:
-    """For the host's root: what of the system's settings and data is closed to other users, and not empty."""
-    if os.geteuid():
-        return ()
-    return (*_closed("/etc", 8), *_closed("/var/cache", 2), *_closed("/var/lib", 2))
-
-
-def _closed(folder: str, depth: int) -> Iterator[Path]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        about = entry.stat(follow_symlinks=False)
-        if stat.S_ISREG(about.st_mode) and about.st_size and not about.st_mode & stat.S_IROTH:
-            yield Path(entry.path)
-        elif stat.S_ISDIR(about.st_mode):
-            if about.st_mode & stat.S_IXOTH:
-                yield from _closed(entry.path, depth - 1) if depth > 1 else ()
-            elif os.listdir(entry.path):
-                yield Path(entry.path)
+def own() -> frozenset[Path]:
+    """Everything this program runs from, which no worker may write: interpreter, packages, itself; real paths."""
+    loaded = (Path(name) for name in sys.path if os.path.isabs(name) and os.path.exists(name))
+    return frozenset(path.resolve() for path in (*OWN, *loaded))
 
 
 def environment() -> dict[str, str]:
     """The variables every sandboxed command gets: where programs and its scratch space are, and the locale."""
     kept = {name: text for name, text in os.environ.items() if name in VARIABLES or name.startswith("LC_")}
     path = [text for text in os.environ.get("PATH", os.defpath).split(os.pathsep) if text.startswith("/")]
-    programs = str(Path(sys.prefix) / "bin")
-    if programs not in path:
-        path.append(programs)
+    installed = str(Path(sys.prefix) / "bin")
+    if installed not in path:
+        path.append(installed)
     scratch = {"HOME": str(view().home), "TMPDIR": SCRATCH[0]}
     return kept | scratch | {"PATH": os.pathsep.join(path), "GIT_CONFIG_NOSYSTEM": "1"}

@@ -10,12 +10,23 @@ buries, so that nothing can be reached by them and the kernel refuses to rename 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.sandbox import host
-from proctor.sandbox.below import REPOSITORY, is_folder, make_below, open_below, open_folder, open_plain
-from proctor.sandbox.policy import DOOR, Policy, relative_parts
+from proctor.sandbox import host, private
+from proctor.sandbox.below import (
+    REPOSITORY,
+    content,
+    is_folder,
+    make_below,
+    open_below,
+    open_folder,
+    open_plain,
+    refused,
+)
+from proctor.sandbox.policy import DOOR, Policy, Repository, relative_parts
+from proctor.sandbox.programs import within
 
 STATE = ".proctor"
 NOTHING = "/dev/null"
@@ -27,19 +38,24 @@ Parts = tuple[str, ...]
 class Mounts:
     """A growing argument list, and the descriptors it names; close it when bubblewrap has started.
 
+    `own` is what the sandbox itself is made with, as its bwrap: a worker that could write it is not given it so.
     Bubblewrap closes each of `fds` once it is used; no other descriptor may be passed on.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, own: Iterable[Path] = ()) -> None:
         self.words: list[str] = []
         self.fds: list[int] = []
         self._policy = policy
-        self._view = host.view()
+        self._view = host.view(policy.workspace, policy.programs)
+        self._own = _below(policy.workspace, {*host.own(), *own})
         self._scratch = str(policy.limits.scratch)
         top = open_folder(policy.folder)
         try:
             self._host()
+            self._tools()
             self._workspace(top)
+            if policy.repository:
+                self._repository(top, policy.repository)
             self._extras(top)
         except BaseException:
             self.close()
@@ -63,8 +79,20 @@ class Mounts:
     def _empty(self, folder: str | Path) -> None:
         self._add("--tmpfs", folder, "--remount-ro", folder)
 
+    def _file(self, target: Path, text: str) -> None:
+        """A read-only file that is nowhere on the host."""
+        fd = content(os.fsencode(text))
+        self.fds.append(fd)
+        self._add("--ro-bind-data", str(fd), target)
+
     def _sized(self, folder: str | Path, mode: str = "0755") -> None:
         self._add("--perms", mode, "--size", self._scratch, "--tmpfs", folder)
+
+    def _hide(self, target: str | Path, folder: bool) -> None:
+        if folder:
+            self._empty(target)
+        else:
+            self._add("--ro-bind", NOTHING, target)
 
     def _host(self) -> None:
         for name in host.SYSTEM:
@@ -76,92 +104,173 @@ class Mounts:
         for folder in (*host.SCRATCH, "/dev/shm"):  # noqa: S108
             self._sized(folder, "1777")
         self._add("--remount-ro", "/dev")
-        for name in filter(os.path.exists, host.kernel_files()):
+        for name in private.kernel_settings():
             self._add("--ro-bind", name, name)
-        for path in host.root_only():
+        for path in private.hidden():
             self._hide(path, path.is_dir())
-        for mask in self._view.masks:
-            self._add("--tmpfs", mask)
-        for other in self._view.homes:
-            if other != self._view.home:
-                self._add("--perms", "0111", "--dir", other)  # tools below it can be reached, nothing listed
-        self._sized(self._view.home)
-        for source, target in self._view.tools:
-            self._add("--ro-bind", source, target)
+        if private.IDENTITY.is_file():
+            self._file(private.IDENTITY, "")
 
-    def _hide(self, target: str | Path, folder: bool) -> None:
-        if folder:
-            self._empty(target)
-        else:
-            self._add("--ro-bind", NOTHING, target)
+    def _tools(self) -> None:
+        view, workspace = self._view, self._policy.workspace
+        for mask in view.masks:
+            self._add("--tmpfs", mask)
+        for other in view.homes:
+            if other != view.home:
+                self._add("--perms", "0111", "--dir", other)  # tools below it can be reached, nothing listed
+        self._sized(view.home)
+        for text, place in view.links:
+            if not place.is_relative_to(workspace):
+                self._add("--symlink", text, place)
+        # What lies in the workspace comes with it: opened by name here, it could be a worker's link to elsewhere.
+        tools = [tool for tool in view.tools if not tool.is_relative_to(workspace)]
+        for tool in tools:
+            self._add("--ro-bind-try", tool, tool)
+        for socket in private.sockets([*host.SYSTEM, *map(str, tools)]):
+            if within(socket, tools) or not within(socket, (*view.masks, workspace)):
+                self._hide(socket, False)
 
     def _workspace(self, top: int) -> None:
         policy, place = self._policy, self._policy.workspace
-        hidden = _outermost({(STATE,), *map(relative_parts, policy.hide)})
-        protected: set[Parts] = set()
+        hidden = host.outermost({Path(STATE), *_paths(policy.hide)})
+        blank = _outside(_paths(policy.blank), hidden)
+        protected: set[Path] = set()
         if policy.writable:
-            protected = {(REPOSITORY,), *map(relative_parts, policy.protect), *_own_parts(policy)}
-            protected = {parts for parts in protected if not any(parts[: len(other)] == other for other in hidden)}
+            protected = {*_paths(policy.protect), *self._own}
+            if not policy.repository:
+                protected.add(Path(REPOSITORY))
+            protected = _outside(protected, hidden | blank)
+        covered = hidden | blank | protected
         self._bind(os.dup(top), place, policy.writable)
         if policy.writable:
-            self._pin(top, hidden | protected)
-        for parts in sorted(hidden | protected, key=lambda parts: (len(parts), parts)):
-            fd = open_below(top, parts)
+            self._pin(top, covered)
+        for path in _downward(covered):
+            fd = open_below(top, path.parts)
             if fd is None:
                 continue
-            target = place.joinpath(*parts)
-            if parts in hidden:
-                self._hide(target, is_folder(fd))
-                os.close(fd)
+            if path in protected:
+                self._bind(fd, place / path)
+                continue
+            folder = is_folder(fd)
+            os.close(fd)
+            if path in hidden or folder:
+                self._hide(place / path, folder)
             else:
-                self._bind(fd, target)
+                self._file(place / path, "{}\n" if path.suffix == ".json" else "")
 
-    def _pin(self, top: int, paths: set[Parts]) -> None:
+    def _pin(self, top: int, paths: set[Path]) -> None:
         """Keeps the folders above these paths from being renamed."""
-        above = {parts[:depth] for parts in paths for depth in range(1, len(parts))}
-        found = [(parts, fd) for parts in sorted(above, key=len) if (fd := open_below(top, parts)) is not None]
-        for parts, fd in found:
-            self._bind(fd, self._policy.workspace.joinpath(*parts), writable=True)
+        above = {folder for path in paths for folder in path.parents if folder.parts}
+        opened = (
+            (path, open_below(top, path.parts)) for path in sorted(above, key=lambda path: (len(path.parts), path))
+        )
+        found = [(path, fd) for path, fd in opened if fd is not None]
+        for path, fd in found:
+            self._bind(fd, self._policy.workspace / path, writable=True)
         if found:
             self._bind(os.dup(top), self._policy.workspace, writable=True)
+
+    def _repository(self, top: int, repository: Repository) -> None:
+        """The private repository at its place, what it borrows, and the file that names the place."""
+        fd = open_folder(repository.folder)
+        self._need(top, repository.place, folder=True)
+        self._bind(os.dup(fd), repository.place, writable=True)
+        try:
+            for source, target in repository.borrowed:
+                self._borrow(fd, repository, self._open(source), target)
+        finally:
+            os.close(fd)
+        if repository.pointer:
+            self._need(top, repository.pointer, folder=False)
+            self._file(repository.pointer, f"gitdir: {repository.place}\n")
+
+    def _borrow(self, fd: int, repository: Repository, borrowed: int, target: Path) -> None:
+        if target.is_relative_to(repository.place):  # its mount point lies where a worker has written
+            parts = target.relative_to(repository.place).parts
+            there = open_below(fd, parts)
+            if there is None:
+                make_below(fd, parts, is_folder(borrowed))
+            else:
+                os.close(there)
+        self._bind(borrowed, target)
+        alternates = open_below(borrowed, ("info", "alternates"))
+        if alternates is not None:  # it names paths of the host, of which git would complain
+            os.close(alternates)
+            self._file(target / "info" / "alternates", "")
 
     def _extras(self, top: int) -> None:
         policy = self._policy
         binds = list(policy.readonly)
         if policy.source:
-            binds += [(policy.workspace.joinpath(*parts),) * 2 for parts in _own_parts(policy)]
+            binds += [(policy.workspace / path,) * 2 for path in sorted(self._own)]
         for source, target in binds:
-            fd = open_plain(source)
+            fd = self._open(source)
             self._bind(fd, target)
             if target.is_relative_to(policy.workspace):
-                self._need_mount_point(top, target, is_folder(fd))
+                self._need(top, target, is_folder(fd))
         if policy.door:
             self._bind(open_folder(policy.door), DOOR)
         for mask in (*self._view.masks, Path("/")):
             if mask != self._view.home:
                 self._add("--remount-ro", mask)
 
-    def _need_mount_point(self, top: int, target: Path, folder: bool) -> None:
-        """Below the workspace a mount point must exist; in a throwaway copy, where no worker runs, it is made."""
-        parts = target.relative_to(self._policy.workspace).parts
+    def _open(self, source: Path) -> int:
+        """A path descriptor of something to be shown; below the workspace no link is followed to it."""
+        if not source.is_relative_to(self._policy.workspace) or source == self._policy.workspace:
+            return open_plain(source)
+        top = open_folder(self._policy.workspace)
+        try:
+            fd = open_below(top, source.relative_to(self._policy.workspace).parts)
+        finally:
+            os.close(top)
+        if fd is None:
+            raise refused(f"{source} cannot be shown in the sandbox: No such file or directory")
+        return fd
+
+    def _need(self, top: int, target: Path, folder: bool) -> None:
+        """Sees to it that a mount point exists where bubblewrap could not or must not make it.
+
+        Below the workspace it must be there; in a throwaway copy, where no worker runs, it is made. Elsewhere
+        bubblewrap makes it, except in what is the host's.
+        """
+        workspace = self._policy.workspace
+        if not target.is_relative_to(workspace):
+            if host.is_closed(target, self._view, (inside for _, inside in self._policy.readonly)):
+                raise refused(
+                    f"{target.parent} is a read-only folder of the host, so that {target} cannot be made there: "
+                    "move the workspace to a folder of its own, or work at the top of its repository"
+                )
+            return
+        parts = target.relative_to(workspace).parts
         fd = open_below(top, parts)
         if fd is not None:
+            same = is_folder(fd) == folder
             os.close(fd)
+            if not same:
+                raise refused(f"{target} is not the {'folder' if folder else 'file'} that it has to be: restore it")
         elif self._policy.source:
             make_below(top, parts, folder)
         else:
             raise UsageError(f"{target}: nothing is there to bind over, and nothing is made there: create it first")
 
 
-def _outermost(paths: set[Parts]) -> set[Parts]:
-    return {parts for parts in paths if not any(parts[:depth] in paths for depth in range(1, len(parts)))}
+def _paths(names: Iterable[str]) -> set[Path]:
+    return {Path(*relative_parts(name)) for name in names}
 
 
-def _own_parts(policy: Policy) -> set[Parts]:
-    """Our interpreter and program, where they lie below the workspace."""
-    folders = (folder.resolve() for folder in host.OWN)
-    return {
-        folder.relative_to(policy.workspace).parts
-        for folder in folders
-        if folder.is_relative_to(policy.workspace) and folder != policy.workspace
-    }
+def _downward(paths: set[Path]) -> list[Path]:
+    """The paths, folders before what lies in them."""
+    return sorted(paths, key=lambda path: (len(path.parts), path))
+
+
+def _outside(paths: set[Path], others: set[Path]) -> set[Path]:
+    """The paths that are, and lie in, none of the others."""
+    return {path for path in paths if path not in others and others.isdisjoint(path.parents)}
+
+
+def _below(workspace: Path, paths: Iterable[Path]) -> set[Path]:
+    """What of our own lies below the workspace."""
+    found = (path.resolve() for path in paths)
+    return host.outermost(
+        path.relative_to(workspace) for path in found if path.is_relative_to(workspace) and path != workspace
+    )

@@ -54,10 +54,10 @@ class Policy:
     on the host. `protect` and `hide` are paths relative to it: the first stay readable, the second do not; one
     that does not exist stays absent; so are `blank`, which are there and empty. `programs` are those that must run:
     what they are installed with comes along. `repository` stands in for `.git`, which is read-only without one.
-    `unix_sockets` says whether Unix sockets may be made. `readonly` adds folders or files as (host, inside). `environment` comes
-    on top of the few variables every command gets; it, like the command, may name `DOOR` and `GATEWAY`, which a
-    backend without namespaces replaces by their real places. `door` is a host folder shown read-only at `DOOR`;
-    `listen` asks for a listener on `GATEWAY`.
+    `unix_sockets` says whether Unix sockets may be made. `readonly` adds folders or files as (host, inside).
+    `environment` comes on top of the few variables every command gets; it, like the command, may name `DOOR` and
+    `GATEWAY`, which a backend without namespaces replaces by their real places. `door` is a host folder shown
+    read-only at `DOOR`; `listen` asks for a listener on `GATEWAY`.
     """
 
     workspace: Path
@@ -100,4 +100,7 @@ def settled(policy: Policy) -> Policy:
             raise UsageError(f"{workspace} holds your home folder {home}: work in a project folder below it")
     if any(Path(folder).is_relative_to(workspace) for folder in host.SYSTEM):
         raise UsageError(f"{workspace} is a folder of the system: work in a project folder")
+    for folder in host.OWN:
+        if folder.resolve() == workspace or workspace.is_relative_to(host.PACKAGE):
+            raise UsageError(f"{workspace} is what this program runs from: install it elsewhere, or in a folder below")
     return replace(policy, workspace=workspace, source=policy.source and policy.source.resolve())

@@ -36,7 +36,7 @@ class Weak(Backend):
         scratch = Path(tempfile.mkdtemp(prefix="proctor-"))
         view = host.view()
         door = [policy.door] if policy.door else []
-        read = [*host.SYSTEM, "/proc", *(source for source, _ in (*view.tools, *policy.readonly)), *door, policy.folder]
+        read = [*host.SYSTEM, "/proc", *view.tools, *(source for source, _ in policy.readonly), *door, policy.folder]
         write = [scratch, *([policy.folder] if policy.writable else [])]
         rules = {"read": list(map(str, read)), "write": list(map(str, write)), "device": ["/dev"]}
         places = {"HOME": str(scratch), "TMPDIR": str(scratch)}

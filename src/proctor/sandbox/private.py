@@ -1,0 +1,130 @@
+"""What lies within the visible system and is not for a worker: looked for at launch, then covered.
+
+The system's folders are shown as they are, read-only. Some of what is in them could be read by this user alone,
+tells of the host, can be written by the host's root, or is a socket: a read-only mount keeps nobody from connecting.
+What cannot change while this process lives is looked at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+KERNEL = ("acpi", "asound", "interrupts", "kcore", "key-users", "keys", "latency_stats", "sched_debug", "scsi",
+          "timer_list", "timer_stats")  # fmt: skip
+"""Of /proc: devices, timing and keys of the host; what container engines cover too."""
+
+SETTINGS = ("sys", "pressure")
+SETTINGS_OF_ROOT = ("sysrq-trigger", "bus", "driver", "dynamic_debug", "fs", "irq", "mtrr", "slabinfo")
+"""What stays writable below a fresh /proc: settings of the own namespaces, and for the host's root much more."""
+
+IDENTITY = Path("/etc/machine-id")
+
+SEARCHED = ("/etc", "/opt", "/usr/local")
+"""Where a system has sockets and private files of other hands than its packages'."""
+DEPTH = 8
+MOST_ENTRIES = 200_000
+
+OF_PACKAGES = ("/bin", "/gnu", "/lib", "/nix", "/sbin", "/snap", "/sys", "/usr/bin", "/usr/include", "/usr/lib",
+               "/usr/sbin", "/usr/share")  # fmt: skip
+"""A mount below these (also /lib64 and the like) is part of the system; elsewhere it is somebody's data."""
+
+
+def kernel_settings() -> tuple[str, ...]:
+    """What of /proc is to be read-only."""
+    names = SETTINGS if os.geteuid() else (*SETTINGS, *SETTINGS_OF_ROOT)
+    return tuple(name for name in (f"/proc/{name}" for name in names) if os.path.exists(name))
+
+
+@cache
+def hidden() -> tuple[Path, ...]:
+    """Files and folders to be covered: the kernel's, and what in the system's folders is not open to all its users."""
+    kernel = (Path("/proc", name) for name in KERNEL)
+    return (*filter(Path.exists, kernel), *_searched()[0])
+
+
+def sockets(shown: Iterable[str]) -> tuple[Path, ...]:
+    """The sockets below the folders that are shown: those of this network, and older ones found by looking."""
+    inside = tuple(f"{folder}/" for folder in shown)
+    found = {path for path in _searched()[1] if str(path).startswith(inside)}
+    for path in _listening():
+        if path.startswith(inside) and stat.S_ISSOCK(_mode(path)):
+            found.add(Path(path))
+    return tuple(sorted(found))
+
+
+def _listening() -> Iterator[str]:
+    """The real paths of sockets that the kernel knows by name, but for those where no sandbox shows anything."""
+    with open("/proc/net/unix", errors="surrogateescape") as lines:
+        for line in lines:
+            name = line.rstrip("\n").partition(" /")[2]
+            if name and not name.startswith(("run/", "var/run/", "tmp/", "dev/")):
+                yield os.path.realpath(f"/{name}")
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
+
+
+@cache
+def _searched() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Private files and folders, and sockets, of the folders that are searched."""
+    private, found, looked = [], [], 0
+    queue = [(folder, DEPTH) for folder in reversed(SEARCHED)]
+    while queue and looked < MOST_ENTRIES:
+        folder, depth = queue.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        looked += len(entries)
+        settings = folder.startswith("/etc")
+        for entry in entries:
+            if entry.is_symlink():
+                continue
+            if entry.is_dir():
+                if settings and _is_private(entry.stat(), folder=True) and os.listdir(entry.path):
+                    private.append(Path(entry.path))
+                else:
+                    queue.append((entry.path, depth - 1))
+            elif not entry.is_file():
+                if stat.S_ISSOCK(entry.stat().st_mode):
+                    found.append(Path(entry.path))
+            elif (settings or depth > DEPTH - 3) and _is_private(entry.stat(), folder=False):
+                private.append(Path(entry.path))
+    return tuple(sorted(private)), tuple(found)
+
+
+def _is_private(about: os.stat_result, folder: bool) -> bool:
+    """Whether this user may read it and not everybody may. A program is no secret; an empty file holds none."""
+    if not folder and (not about.st_size or about.st_mode & 0o111):
+        return False
+    others = stat.S_IXOTH if folder else stat.S_IROTH
+    if about.st_mode & others:
+        return False
+    mine = about.st_uid == os.geteuid() and about.st_mode & others << 6
+    return bool(mine or (about.st_mode & others << 3 and about.st_gid in (os.getegid(), *os.getgroups())))
+
+
+def mounted(system: tuple[str, ...]) -> tuple[Path, ...]:
+    """The folders below the system's on which something else is mounted that is no part of it."""
+    below = tuple(f"{folder}/" for folder in system)
+    with open("/proc/self/mountinfo", "rb") as lines:
+        places = {os.fsdecode(re.sub(rb"\\(\d{3})", _octal, line.split(b" ", 5)[4])) for line in lines}
+    data = (place for place in places if place.startswith(below) and place != "/usr/local")
+    return tuple(sorted(Path(place) for place in data if not _of_packages(place) and os.path.isdir(place)))
+
+
+def _octal(found: re.Match[bytes]) -> bytes:
+    return bytes([int(found[1], 8)])
+
+
+def _of_packages(place: str) -> bool:
+    return any(re.match(rf"{folder}\w*(/|$)", place) for folder in OF_PACKAGES)
