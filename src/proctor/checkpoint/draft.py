@@ -120,7 +120,7 @@ class Draft:
             self._git.run(*command, input="\n".join([*loose, ""]).encode(), env=env)
         for suffix in ("pack", "rev", "idx"):  # a pack counts once its index is there
             for path in (self._objects / "pack").glob(f"*.{suffix}"):
-                _adopt(path, self._own / "pack" / path.name)
+                adopt(path, self._own / "pack" / path.name)
         with contextlib.suppress(FileNotFoundError):
             os.replace(self.index, self._git.gitdir / "index")
         for task in self.afterwards:
@@ -130,7 +130,7 @@ class Draft:
                 self._git.run("repack", "--geometric=2", "-d", "-q")
 
 
-def _adopt(path: Path, place: Path) -> None:
+def adopt(path: Path, place: Path) -> None:
     """Move a file to its place, perhaps on another file system, on disk before it has its name."""
     aside = place.with_name(f"tmp_{place.name}")
     shutil.move(path, aside)

@@ -15,7 +15,7 @@ from proctor.checkpoint.restore import Moved, NotRestored, Restorer
 from proctor.checkpoint.snapshot import MAX_FILE, WorkingTree
 from proctor.errors import UsageError
 
-__all__ = ["Change", "ChangeKind", "Entry", "Moved", "NotRestored", "Restored", "Snapshot", "Store"]
+__all__ = ["Change", "ChangeKind", "Entry", "Held", "Moved", "NotRestored", "Restored", "Snapshot", "Store"]
 
 
 class Store:
@@ -84,6 +84,15 @@ class Store:
     def entries(self, commit: str) -> tuple[Entry, ...]:
         """Every file of a checkpoint, sorted by path."""
         return view.entries(self._git, self._objects, commit)
+
+    def held(self, commit: str) -> Held:
+        """The id of a checkpoint's tree of files, and the words beside it."""
+        return self._objects.load(commit)[0]
+
+    @property
+    def objects(self) -> Path:
+        """The folder of the store's objects, for git commands that read them from elsewhere."""
+        return self._git.gitdir / "objects"
 
     def read(self, commit: str, path: str) -> bytes:
         """The content of one file of a checkpoint. UsageError if it holds none."""
