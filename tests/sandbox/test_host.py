@@ -12,6 +12,7 @@ from proctor.sandbox import host
 @pytest.fixture(autouse=True)
 def fresh() -> None:
     host._view.cache_clear()
+    host._homes.cache_clear()
 
 
 def test_only_the_home_is_masked_where_its_neighbours_are_the_system() -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from socket import socket
 
 from proctor.errors import UsageError
 from proctor.sandbox import guarded, host, kill, limits, seccomp
+from proctor.sandbox.below import content
 from proctor.sandbox.mounts import Mounts
 from proctor.sandbox.policy import GATEWAY_PORT, Policy, settled
 from proctor.sandbox.refusals import explain
@@ -73,6 +76,9 @@ class Bubblewrap(Backend):
     why: str
     name: str = "bwrap"
 
+    def describe(self) -> str:
+        return f"{_version(self.binary)} at {self.binary}: {self.why}"
+
     def selftest(self, policy: Policy) -> None:
         with tempfile.TemporaryFile() as said:
             try:
@@ -96,17 +102,10 @@ class Bubblewrap(Backend):
     def _start(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int]) -> Running:
         policy = settled(policy)
         guarded.stand()
-        mounts = Mounts(policy)
+        mounts = Mounts(policy, [self.binary])
         try:
-            words = os.memfd_create("arguments")
+            words = _listed(arguments(policy, mounts))
             mounts.fds.append(words)
-            environment = {**host.environment(), **policy.environment}
-            variables = [word for name, text in environment.items() for word in ("--setenv", name, text)]
-            chdir = ["--chdir", str(policy.chdir or policy.workspace)]
-            calls = os.memfd_create("calls")
-            mounts.fds.append(calls)
-            _fill(calls, seccomp.program(policy.unix_sockets))
-            _write(words, (*WALLS, "--seccomp", str(calls), *variables, *mounts.words, *chdir))
 
             def command(status: int, gate: int) -> list[str]:
                 own = ["--args", str(words), "--json-status-fd", str(status), "--block-fd", str(gate)]
@@ -122,14 +121,24 @@ class Bubblewrap(Backend):
             return Inside(held, server, bounds)
 
 
-def _write(fd: int, words: tuple[str, ...]) -> None:
-    """Puts bubblewrap's arguments into a file for `--args`: nothing of them shows in the host's process list."""
+def arguments(policy: Policy, mounts: Mounts) -> tuple[str, ...]:
+    """All that bubblewrap is told of the walls; the descriptors it names are the mounts'."""
+    environment = {**host.environment(), **policy.environment}
+    variables = (word for name, text in environment.items() for word in ("--setenv", name, text))
+    calls = content(seccomp.program(policy.unix_sockets))
+    mounts.fds.append(calls)
+    chdir = str(policy.chdir or policy.workspace)
+    return (*WALLS, "--seccomp", str(calls), *variables, *mounts.words, "--chdir", chdir)
+
+
+def _listed(words: tuple[str, ...]) -> int:
+    """Bubblewrap's arguments as a descriptor for `--args`: nothing of them shows in the host's process list."""
     if any("\0" in word for word in words):
         raise UsageError("a path or a variable of the sandbox holds a NUL character: take it out")
-    _fill(fd, b"".join(os.fsencode(word) + b"\0" for word in words))
+    return content(b"".join(os.fsencode(word) + b"\0" for word in words))
 
 
-def _fill(fd: int, content: bytes) -> None:
-    with open(fd, "wb", closefd=False) as file:
-        file.write(content)
-    os.lseek(fd, 0, os.SEEK_SET)
+@cache
+def _version(binary: Path) -> str:
+    said = subprocess.run([binary, "--version"], capture_output=True, text=True, errors="replace", check=False).stdout
+    return said.strip() or "bwrap of an unknown version"

@@ -41,6 +41,9 @@ SCRATCH = ("/tmp", "/var/tmp")  # noqa: S108 - inside, where they are nobody els
 MADE = (*SCRATCH, "/dev", "/proc", "/run")
 """What every sandbox has of its own."""
 
+NOWHERE = Path("/home/worker")
+"""The home inside of a user who has none."""
+
 SHARED = frozenset(map(Path, ("/var", "/var/lib", "/usr", "/usr/local", "/usr/src", "/opt")))
 """Folders that may hold a home or a project and much else: where one lies directly there, its neighbours are seen."""
 
@@ -73,6 +76,20 @@ def view(workspace: Path | None = None, wanted: tuple[str, ...] = ()) -> View:
     return _view(home, path, private.mounted(SYSTEM), workspace, wanted)
 
 
+def homes() -> tuple[Path, ...]:
+    """HOME and the account's own home; real paths."""
+    return _homes(os.environ.get("HOME", ""))
+
+
+@cache
+def _homes(home: str) -> tuple[Path, ...]:
+    try:
+        account = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a user id without an account, as containers have it
+        account = ""
+    return tuple(Path(text).resolve() for text in (home, account) if text and Path(text).resolve() != Path("/"))
+
+
 @cache
 def _view(
     home: str,
@@ -81,11 +98,7 @@ def _view(
     workspace: Path | None = None,
     wanted: tuple[str, ...] = (),
 ) -> View:
-    try:
-        account = pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:  # a user id without an account, as containers have it
-        account = ""
-    homes = tuple(Path(text).resolve() for text in (home, account) if text and Path(text).resolve() != Path("/"))
+    homes = _homes(home)
     around = {place if place.parent in SHARED else place.parent for place in homes}
     if workspace and workspace.parent not in SHARED:
         around.add(workspace.parent)
@@ -95,7 +108,7 @@ def _view(
         if not Path(name).is_relative_to("/mnt"):  # programs of another system
             found |= {Path(name), programs.around(Path(name).resolve())}
     found |= set(programs.needed(wanted, path, (*homes, workspace) if workspace else homes))
-    return View(homes[0] if homes else Path("/home/worker"), homes, masks, *_shown(found, homes, masks))
+    return View(homes[0] if homes else NOWHERE, homes, masks, *_shown(found, homes, masks))
 
 
 def _shown(
@@ -150,5 +163,5 @@ def environment() -> dict[str, str]:
     installed = str(Path(sys.prefix) / "bin")
     if installed not in path:
         path.append(installed)
-    scratch = {"HOME": str(view().home), "TMPDIR": SCRATCH[0]}
+    scratch = {"HOME": str(next(iter(homes()), NOWHERE)), "TMPDIR": SCRATCH[0]}
     return kept | scratch | {"PATH": os.pathsep.join(path), "GIT_CONFIG_NOSYSTEM": "1"}

@@ -18,6 +18,9 @@ from proctor.sandbox.running import DEVNULL, Backend, Running
 class Plain(Backend):
     name: str = "none"
 
+    def describe(self) -> str:
+        return "nothing: asked for by `sandbox.kind: none`"
+
     def selftest(self, policy: Policy) -> None:
         settled(policy)
 

@@ -95,7 +95,7 @@ def settled(policy: Policy) -> Policy:
     if not policy.folder.is_dir():
         raise UsageError(f"{policy.folder}: not a folder: name the folder of the project to work in")
     workspace = policy.workspace.resolve()
-    for home in host.view().homes:
+    for home in host.homes():
         if home.is_relative_to(workspace):
             raise UsageError(f"{workspace} holds your home folder {home}: work in a project folder below it")
     if any(Path(folder).is_relative_to(workspace) for folder in host.SYSTEM):

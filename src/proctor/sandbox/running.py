@@ -53,6 +53,10 @@ class Backend(ABC):
     name: str
 
     @abstractmethod
+    def describe(self) -> str:
+        """One line: what runs the commands, and why that."""
+
+    @abstractmethod
     def selftest(self, policy: Policy) -> None:
         """Runs the real thing once with a command that does nothing; Unrecoverable names cause and one fix."""
 

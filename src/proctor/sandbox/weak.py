@@ -21,6 +21,9 @@ from proctor.sandbox.running import DEVNULL, START_SECONDS, Backend, Running, re
 class Weak(Backend):
     name: str = "weak"
 
+    def describe(self) -> str:
+        return f"Landlock {landlock.version()} of this kernel, without namespaces: asked for by `sandbox.kind: weak`"
+
     def selftest(self, policy: Policy) -> None:
         if landlock.version() < landlock.LEAST:
             raise refused("`weak` needs Landlock with rules for TCP: Linux 6.7 or later with `landlock` in lsm=")

@@ -19,6 +19,9 @@ class Tracker(Backend):
         self._lock = threading.Lock()
         self.name = backend.name
 
+    def describe(self) -> str:
+        return self._backend.describe()
+
     def selftest(self, policy: Policy) -> None:
         self._backend.selftest(policy)
 
