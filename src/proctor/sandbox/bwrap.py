@@ -111,11 +111,12 @@ class Bubblewrap(Backend):
                 own = ["--args", str(words), "--json-status-fd", str(status), "--block-fd", str(gate)]
                 return [kill.tag(), *own, "--", *argv]
 
-            held = hold(command, self.binary, fds=mounts.fds, environment={}, streams=streams)
+            birth = limits.birth(policy.limits)
+            held = hold(command, self.binary, fds=mounts.fds, environment={}, streams=streams, birth=birth)
         finally:
             mounts.close()
         with held.preparing() as undo:
-            bounds = limits.impose(held.child, policy.limits, own_namespace=True)
+            bounds = limits.impose(held.child, policy.limits, True, held.bound)
             undo.callback(bounds.lift)
             server = guarded.listen(held.child, GATEWAY_PORT) if policy.listen else None
             return Inside(held, server, bounds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from proctor.sandbox import groups, kill, manager
 
 INIT = 1
 """Tasks of ours inside: the first process of a namespace."""
+VERSION_1 = "cgroup v1"
+STARTER = 1
+"""The task of ours that is inside too where a sandbox is born bound: bubblewrap's outer process."""
 
 
 class Bound:
@@ -43,15 +46,58 @@ def bind(pid: int, memory: int, processes: int) -> Bound:
     """Binds a process that waits, and all it will start, to so many bytes and tasks together. Never raises."""
     _sweep(os.getpid())
     reasons = []
-    for kind, way in WAYS:
+    for kind, way in sorted(WAYS, key=lambda known: known[1] not in _worked):
         try:
-            return way(kind, pid, memory, processes + INIT)
+            bound = way(kind, pid, memory, processes + INIT)
         except (OSError, ValueError) as error:
             reasons.append(f"{kind}: {getattr(error, 'strerror', None) or error}")
+        else:
+            _worked[:] = [way]
+            return bound
     return Bound(None, "", "; ".join(reasons))
 
 
+@contextlib.contextmanager
+def birth(memory: int, processes: int) -> Iterator[Bound | None]:
+    """Binds what this thread forks in the block from its birth, where it can; otherwise yields None: see `bind`.
+
+    The kernel makes a process that is moved wait until every processor has passed through the scheduler, several
+    times as long as a sandbox takes to start. A thread that moves itself, as version 1 allows, does not wait.
+    """
+    group = _nursery(memory, processes + INIT + STARTER)
+    if group is None:
+        yield None
+        return
+    home = groups.Group(1, groups.below_own_in_version_1().folders)
+    try:
+        try:
+            group.host()
+            yield Bound(group, VERSION_1)
+        finally:
+            home.host()
+    except BaseException:
+        group.remove()
+        raise
+
+
+def _nursery(memory: int, processes: int) -> groups.Group | None:
+    """A new group of version 1, if such a one was had the last time."""
+    if not any(kind == VERSION_1 for kind, way in WAYS if way in _worked):
+        return None
+    with contextlib.suppress(OSError):
+        group = groups.make(groups.below_own_in_version_1())
+        try:
+            group.limit(memory, processes)
+        except OSError:
+            group.remove()
+        else:
+            return group
+    return None
+
+
 Way = Callable[[str, int, int, int], Bound]
+_worked: list[Way] = []
+"""The way that was had last in this process; it is tried first."""
 
 
 def _in(home: Callable[[], groups.Home]) -> Way:
@@ -94,7 +140,7 @@ WAYS: tuple[tuple[str, Way], ...] = (
     ("cgroup v2", _in(groups.below_own)),
     ("a scope of systemd", _by_manager),
     ("cgroup v2", _in(groups.beside_own)),
-    ("cgroup v1", _in(groups.below_own_in_version_1)),
+    (VERSION_1, _in(groups.below_own_in_version_1)),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+from contextlib import AbstractContextManager
 
 from proctor.sandbox import cgroup
 from proctor.sandbox.policy import Limits
@@ -55,8 +56,13 @@ class Bounds:
         self._tree.remove()
 
 
-def impose(pid: int, limits: Limits, own_namespace: bool) -> Bounds:
-    """Bounds the process and what it will start.
+def birth(limits: Limits) -> AbstractContextManager[cgroup.Bound | None]:
+    """Surrounds the fork of what is to be bound: see `cgroup.birth`."""
+    return cgroup.birth(limits.memory, limits.processes)
+
+
+def impose(pid: int, limits: Limits, own_namespace: bool, born: cgroup.Bound | None = None) -> Bounds:
+    """Bounds the process and what it will start; `born` is what it is in already.
 
     Data rather than address space: runtimes reserve far more addresses than they use. The number of processes
     only in a user namespace of its own, where it counts what runs inside; elsewhere it would count the
@@ -74,4 +80,5 @@ def impose(pid: int, limits: Limits, own_namespace: bool) -> Bounds:
         hard = resource.prlimit(pid, name)[1]
         bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.prlimit(pid, name, (bound, bound))
-    return Bounds(cgroup.bind(pid, limits.memory, limits.processes), limits, own_namespace)
+    tree = born or cgroup.bind(pid, limits.memory, limits.processes)
+    return Bounds(tree, limits, own_namespace)

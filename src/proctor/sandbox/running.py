@@ -22,6 +22,7 @@ from typing import IO, Final
 
 from proctor.errors import Unrecoverable
 from proctor.sandbox import kill
+from proctor.sandbox.cgroup import Bound
 from proctor.sandbox.limits import Bounds
 from proctor.sandbox.policy import Policy
 
@@ -200,12 +201,16 @@ def _exit_code(status: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A sandbox that exists and waits at its gate before its command; nothing of the command has run."""
+    """A sandbox that exists and waits at its gate before its command; nothing of the command has run.
+
+    `bound` is what it was born in, if it was: see `cgroup.birth`.
+    """
 
     process: subprocess.Popen[bytes]
     status: int
     gate: int
     child: int
+    bound: Bound | None
 
     @contextlib.contextmanager
     def preparing(self) -> Iterator[contextlib.ExitStack]:
@@ -215,6 +220,8 @@ class Held:
         becomes StartFailed.
         """
         undo = contextlib.ExitStack()
+        if self.bound:
+            undo.callback(self.bound.remove)
         try:
             yield undo
             os.write(self.gate, b"\n")
@@ -239,46 +246,49 @@ def hold(
     environment: Mapping[str, str],
     streams: tuple[int, int, int],
     place: Path | None = None,
+    birth: contextlib.AbstractContextManager[Bound | None] = contextlib.nullcontext(),  # noqa: B008 - holds nothing
 ) -> Held:
     """Starts a backend's first process and waits until its sandbox exists; StartFailed if that does not come.
 
     `command` makes the argument list from the descriptors of the status pipe and of the gate. The gate is a pipe
     that the sandbox itself keeps open for writing: the death of the supervisor must not look like the release.
+    `birth` surrounds the fork alone.
     """
     status, status_end = os.pipe()
     gate_end, gate = os.pipe()
     both_ends = os.open(f"/proc/self/fd/{gate_end}", os.O_RDWR)
     os.close(gate_end)
-    try:
-        process = subprocess.Popen(
-            command(status_end, both_ends),
-            executable=str(executable),
-            stdin=streams[0],
-            stdout=streams[1],
-            stderr=streams[2],
-            env=environment,
-            cwd=place,
-            pass_fds=(*fds, status_end, both_ends),
-            start_new_session=True,
-            bufsize=0,
-        )
-    except BaseException as error:
-        os.close(status)
-        os.close(gate)
-        if isinstance(error, OSError):
+    with contextlib.ExitStack() as undo:
+        undo.callback(os.close, status)
+        undo.callback(os.close, gate)
+        try:
+            with birth as bound:
+                if bound:
+                    undo.callback(bound.remove)
+                process = subprocess.Popen(
+                    command(status_end, both_ends),
+                    executable=str(executable),
+                    stdin=streams[0],
+                    stdout=streams[1],
+                    stderr=streams[2],
+                    env=environment,
+                    cwd=place,
+                    pass_fds=(*fds, status_end, both_ends),
+                    start_new_session=True,
+                    bufsize=0,
+                )
+                undo.callback(process.wait)
+                undo.callback(process.kill)
+        except OSError as error:
             raise StartFailed(str(error)) from error
-        raise
-    finally:
-        os.close(status_end)
-        os.close(both_ends)
-    child = _child_pid(status)
-    if child is None:
-        process.kill()
-        process.wait()
-        os.close(status)
-        os.close(gate)
-        raise StartFailed("it ended at once")
-    return Held(process, status, gate, child)
+        finally:
+            os.close(status_end)
+            os.close(both_ends)
+        child = _child_pid(status)
+        if child is None:
+            raise StartFailed("it ended at once")
+        undo.pop_all()
+    return Held(process, status, gate, child, bound)
 
 
 def _child_pid(status: int) -> int | None:
