@@ -25,13 +25,13 @@ def call(name, number, arguments):
 
 def answer(name, number, arguments):
     reading, writing = os.pipe()
-    os.set_inheritable(writing, True)
     child = os.fork()
     if child == 0:
         os.close(reading)
         value, failed = call(name, number, arguments)
-        if value or name != "clone":  # a child of the call itself says nothing
-            os.write(writing, (errno.errorcode.get(value, f"error {value}") if failed else str(value)).encode())
+        if not value and not failed and name.startswith("clone"):  # the child that it made
+            os._exit(0)
+        os.write(writing, (errno.errorcode.get(value, f"error {value}") if failed else str(value)).encode())
         os._exit(0)
     os.close(writing)
     status = os.waitpid(child, 0)[1]
