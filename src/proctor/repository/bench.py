@@ -12,7 +12,7 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -62,7 +62,8 @@ class Bench:
         self._config: dict[str, str] = {}
         self._base: dict[bytes, tuple[int, str]] = {}
         self._tracked: dict[bytes, bool] = {}
-        self._taken: set[str] = set()
+        self._tree = EMPTY
+        self._wanted: set[str] = set()
 
     def __enter__(self) -> Bench:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -102,6 +103,7 @@ class Bench:
             head, path = line.split(b"\t", 1)
             mode, oid, _ = head.decode().split(" ")
             self._base[path] = int(mode, 8), oid
+        self._tree = self.tree()
 
     def become(self, held: Held, start: Held) -> list[str]:
         """Make the tree what the operator's git would make of a checkpoint. What was left out, a line each."""
@@ -121,9 +123,9 @@ class Bench:
                     found.setdefault(delta.path, delta)
         return self._change(list(found.values()), after, start)
 
-    def changed(self, base: str) -> bool:
-        """Whether the tree differs from a commit's."""
-        return self.tree() != (self._git.run("rev-parse", f"{base}^{{tree}}").decode().strip() if base else EMPTY)
+    def changed(self) -> bool:
+        """Whether the tree differs from that of the last commit."""
+        return self.tree() != self._tree
 
     def tree(self) -> str:
         """Write the tree as it stands."""
@@ -135,14 +137,25 @@ class Bench:
         who = {"NAME": name, "EMAIL": email} if name.strip() and email.strip() else {}
         env = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
         parents = ["-p", parent] if parent else []
-        said = self._git.run("commit-tree", self.tree(), *parents, input=message.encode(), env=env, config=_FAST)
-        return said.decode().strip()
+        tree = self.tree()
+        said = self._git.run("commit-tree", tree, *parents, input=message.encode(), env=env, config=_FAST)
+        commit = said.decode().strip()
+        self._wanted |= {commit, tree, *self._new_between(self._tree, tree)}
+        self._tree = tree
+        return commit
+
+    def _new_between(self, before: str, after: str) -> Iterator[str]:
+        """The files and folders of a tree that another one has not. Some may be in the checkpoint store alone."""
+        command = ("diff-tree", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev")
+        fields = split(self._git.run(*command, before, after))
+        for at in range(0, len(fields) - 1, 2):
+            _, mode, _, oid, _ = fields[at].decode().split(" ")
+            if int(mode, 8) not in (0, _LINK):
+                yield oid
 
     def hand_over(self) -> None:
         """Put everything new into the operator's repository as one pack, on disk when this returns."""
-        loose = {path.parent.name + path.name for path in self._new.glob("??/*")}
-        have = {oid for _, oid in self._base.values()}
-        wanted = sorted(loose | (self._taken - have))
+        wanted = sorted(self._wanted - {oid for _, oid in self._base.values()})
         pack = self._new / "pack"
         self._git.run(
             "pack-objects",
@@ -186,8 +199,6 @@ class Bench:
         rows = [b"0 %s\t%s" % (NOTHING.encode(), self._full(path)) for path in gone]
         for path, delta in coming.items():
             oid = converted.get(path, delta.new)
-            if path not in converted:
-                self._taken.add(oid)
             rows.append(b"%o %s\t%s" % (self._mode(path, delta.new_mode), oid.encode(), self._full(path)))
         self._git.run("update-index", "-z", "--add", "--replace", "--index-info", input=joined(rows))
         return lines

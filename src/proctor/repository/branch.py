@@ -116,7 +116,7 @@ class Branch:
         if holding is None:
             holding = last
             bench.become(self._store.held(last.commit), start)
-            if bench.changed(parent):
+            if bench.changed():
                 parent = bench.commit(parent, self._opening(last))
         left = bench.follow(self._store.held(holding.commit), self._store.held(done.at.commit), start)
         commit = bench.commit(parent, self._message(done))
@@ -156,7 +156,7 @@ class Branch:
         return next((Point(name, points[name]) for name in names if name in points), None)
 
     def _user(self) -> str:
-        """The worktree's git folder that is at work on the branch: before its first commit, in a rebase, a bisection."""
+        """The worktree's git folder that is at work on the branch: still without a commit, rebasing, bisecting."""
         common = self._layout.common
         assert common is not None
         for folder in (common, *(common / "worktrees").glob("*")):

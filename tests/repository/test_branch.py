@@ -1,0 +1,584 @@
+"""The session branch in real repositories of every shape: what is in its commits, and what stays untouched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from checkpoint.photo import git, write
+from proctor.checkpoint.repository import Store
+from proctor.errors import ProctorError, UsageError
+from proctor.repository.branch import Branch, Point, Published, Verified, refusal
+from proctor.repository.layout import find
+
+SESSION = "0123456789ab"
+NAME = f"proctor/{SESSION}"
+OWNED = ("tasks.json", "PROGRESS.md", "RULES.md", "proctor.yaml")
+BORN = datetime.now(UTC)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return home
+
+
+class Sitting:
+    """A workspace with its checkpoints and its branch, as a session holds them."""
+
+    def __init__(self, work: Path, hide: tuple[str, ...] = ()) -> None:
+        self.work = work
+        self.store = Store(work, work / ".proctor" / "checkpoints.git", OWNED)
+        self.points: dict[str, str] = {}
+        self.start = self.last = self.keep()
+        self.branch = Branch(
+            find(work),
+            self.store,
+            session=SESSION,
+            start=self.start,
+            born=BORN,
+            scratch=work / ".proctor" / "branch",
+            left_out=(*OWNED, *hide),
+        )
+
+    def keep(self) -> Point:
+        name = f"c{len(self.points) + 1}"
+        self.points[name] = self.store.snapshot(name).commit
+        return Point(name, self.points[name])
+
+    def verified(self, task: int, text: str = "do it") -> Verified:
+        return Verified(task, text, (("pytest", "-q", "tests/a b.py"),), self.keep())
+
+    def publish(self, done: Verified) -> Published:
+        published = self.branch.publish(done, self.last, self.points)
+        self.last = done.at
+        assert not (self.work / ".proctor" / "branch").exists()
+        return published
+
+    def task(self, number: int, text: str = "do it") -> Published:
+        return self.publish(self.verified(number, text))
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A committed project."""
+    work = tmp_path / "work"
+    write(work / "src/a.py", "a = 1\n")
+    write(work / "src/b.py", "b = 1\n")
+    write(work / "run.sh", "#!/bin/sh\n", 0o755)
+    write(work / ".gitignore", ".env\n*.log\n/.proctor/\n")
+    write(work / "tasks.json", "[]\n")
+    git(work, "init", "-q", "-b", "trunk")
+    committed(work)
+    return work
+
+
+def committed(work: Path, message: str = "more") -> str:
+    git(work, "add", "-A")
+    git(work, "commit", "-q", "--allow-empty", "-m", message)
+    return git(work, "rev-parse", "HEAD").strip()
+
+
+def tree(work: Path, commit: str = NAME) -> dict[str, str]:
+    """Path to mode and id."""
+    lines = git(work, "ls-tree", "-r", "-z", commit).split("\0")[:-1]
+    return {path: head for head, path in (line.split("\t", 1) for line in lines)}
+
+
+def changed(work: Path, commit: str = NAME) -> list[str]:
+    """What a commit says that it changed."""
+    return git(work, "diff-tree", "-r", "--root", "--no-commit-id", "--no-renames", "--name-only", commit).split()
+
+
+def subjects(work: Path, since: str = "trunk") -> list[str]:
+    return git(work, "log", "--reverse", "--format=%s", f"{since}..{NAME}").splitlines()
+
+
+def message(work: Path, commit: str = NAME) -> str:
+    return git(work, "log", "-1", "--format=%B", commit)
+
+
+def own(folder: Path) -> dict[str, bytes]:
+    """Every file of a git folder but its objects and the session's branch."""
+    names = {path for path in folder.rglob("*") if path.is_file() or path.is_symlink()}
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in names}
+    return {name: body for name, body in found.items() if not name.startswith("objects/") and "/proctor/" not in name}
+
+
+def test_each_task_becomes_one_commit_of_exactly_its_work(work: Path) -> None:
+    head = git(work, "rev-parse", "HEAD").strip()
+    sitting = Sitting(work)
+    before = own(work / ".git")
+    write(work / "src/a.py", "a = 2\n")
+    write(work / "src/new.sh", "#!/bin/sh\n", 0o755)
+    os.symlink("a.py", work / "src/link")
+    first = sitting.task(1, "Write\nmore")
+    (work / "src/b.py").unlink()
+    second = sitting.task(2)
+    assert git(work, "rev-parse", NAME).strip() == second.commit
+    assert git(work, "rev-parse", f"{second.commit}^", f"{first.commit}^").split() == [first.commit, head]
+    assert changed(work, first.commit) == ["src/a.py", "src/link", "src/new.sh"]
+    assert changed(work, second.commit) == ["src/b.py"]
+    assert {tree(work)[name].split()[0] for name in ("src/new.sh", "run.sh")} == {"100755"}
+    assert tree(work)["src/link"].startswith("120000")
+    assert message(work, first.commit).strip() == (
+        "Task 1: Write more\n\nProctor-Session: 0123456789ab\nProctor-Task: 1\n"
+        "Proctor-Check: pytest -q 'tests/a b.py'\nProctor-Checkpoint: c2"
+    )
+    assert own(work / ".git") == before
+    assert git(work, "fsck", "--full", "--strict") == ""
+    assert git(work, "config", "--get-all", "core.bare").strip() == "false"
+
+
+def test_publishing_twice_is_publishing_once(work: Path) -> None:
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    done = sitting.verified(1)
+    once = sitting.publish(done)
+    again = sitting.branch.publish(done, sitting.start, sitting.points)
+    assert again.commit == once.commit
+    assert subjects(work) == ["Task 1: do it"]
+
+
+def test_a_task_that_changes_nothing_has_its_commit_too(work: Path) -> None:
+    Sitting(work).task(1)
+    assert subjects(work) == ["Task 1: do it"]
+    assert changed(work) == []
+
+
+def test_what_was_not_committed_at_the_start_comes_first_and_alone(work: Path) -> None:
+    write(work / "src/a.py", "a = 'mine'\n")
+    write(work / "untracked", "mine\n")
+    sitting = Sitting(work)
+    write(work / "src/b.py", "b = 2\n")
+    sitting.task(1)
+    assert subjects(work) == [f"State at the start of session {SESSION}", "Task 1: do it"]
+    assert changed(work, f"{NAME}^") == ["src/a.py", "untracked"]
+    assert changed(work) == ["src/b.py"]
+    assert "Proctor-Task" not in message(work, f"{NAME}^")
+
+
+def test_files_of_the_harness_stay_as_the_operator_has_them(work: Path) -> None:
+    sitting = Sitting(work)
+    for name in OWNED:
+        write(work / name, "of the harness\n")
+    sitting.task(1)
+    assert changed(work) == []
+    assert tree(work)["tasks.json"] == tree(work, "trunk")["tasks.json"]
+
+
+def test_ignored_files_are_never_published(work: Path) -> None:
+    write(work / ".env", "SECRET=1\n")
+    sitting = Sitting(work)
+    write(work / "deep/.env", "SECRET=2\n")
+    write(work / "x.log", "log\n")
+    write(work / "deep/code.py", "1\n")
+    sitting.task(1)
+    assert changed(work) == ["deep/code.py"]
+
+
+def test_nor_when_a_worker_takes_the_rule_away(work: Path) -> None:
+    write(work / ".env", "SECRET=1\n")
+    sitting = Sitting(work)
+    write(work / ".gitignore", "/.proctor/\n!.env\n")
+    first = sitting.task(1)
+    assert changed(work) == [".gitignore"]
+    write(work / ".env", "SECRET=2\n")
+    write(work / "other/.env", "SECRET=3\n")
+    second = sitting.task(2)
+    assert changed(work) == []
+    assert first.left or second.left
+    assert "other/.env" in second.left[0]
+
+
+def test_nor_by_the_rules_that_only_the_operator_s_git_has(work: Path, home: Path) -> None:
+    write(home / ".config/git/ignore", "*.secret\n")
+    write(work / ".git/info/exclude", "*.hidden\n")
+    sitting = Sitting(work)
+    write(work / "a.hidden", "x\n")
+    sitting.task(1)
+    assert changed(work) == []
+
+
+def test_a_file_that_comes_out_of_the_ignored_by_the_worker_s_own_rules_is_published(work: Path) -> None:
+    sitting = Sitting(work)
+    write(work / ".gitignore", ".env\n*.log\n/.proctor/\n*.tmp\n")
+    write(work / "x.tmp", "x\n")
+    sitting.task(1)
+    assert changed(work) == [".gitignore"]
+    write(work / ".gitignore", ".env\n*.log\n/.proctor/\n")
+    sitting.task(2)
+    assert changed(work) == [".gitignore", "x.tmp"]
+
+
+def test_tracked_files_stay_tracked_whatever_the_rules_say(work: Path) -> None:
+    write(work / "kept.log", "1\n")
+    git(work, "add", "-f", "kept.log")
+    sitting = Sitting(work)
+    write(work / "kept.log", "2\n")
+    sitting.task(1)
+    assert changed(work, f"{NAME}^") == ["kept.log"]
+    assert changed(work) == ["kept.log"]
+
+
+def test_hidden_and_quarantined_paths_are_no_work_of_a_task(work: Path) -> None:
+    write(work / "secrets/key", "k\n")
+    sitting = Sitting(work, hide=("secrets/",))
+    write(work / "lib/.git.quarantined/config", "[core]\n")
+    write(work / "lib/.git.quarantined-2/config", "[core]\n")
+    write(work / "lib/code.py", "1\n")
+    sitting.task(1)
+    assert subjects(work) == ["Task 1: do it"]
+    assert changed(work) == ["lib/code.py"]
+
+
+def test_nested_repositories_stay_what_they_are(work: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write(other / "o.py", "1\n")
+    git(other, "init", "-q")
+    committed(other)
+    git(work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
+    committed(work)
+    sitting = Sitting(work)
+    write(work / "sub/o.py", "2\n")
+    write(work / "own/x.py", "1\n")
+    git(work / "own", "init", "-q")
+    write(work / "plain.py", "1\n")
+    write(work / "src/a.py", "a = 2\n")
+    git(work / "src", "init", "-q")  # around tracked files: those stay the operator's repository's
+    sitting.task(1)
+    assert changed(work) == ["plain.py", "src/a.py"]
+    assert tree(work)["sub"] == tree(work, "trunk")["sub"]
+    (work / "own/.git").rename(work / "own/.git.quarantined")
+    sitting.task(2)
+    assert changed(work) == ["own/x.py"]
+
+
+def test_line_ends_are_converted_as_git_converts_them(work: Path) -> None:
+    write(work / ".gitattributes", "*.txt text=auto\n*.bat text eol=crlf\n")
+    write(work / "one.bat", "echo\r\n")
+    write(work / "raw.txt", "x\n")
+    committed(work)
+    write(work / "raw.txt", "x\r\n")  # the same to git
+    sitting = Sitting(work)
+    write(work / "one.bat", "echo\r\nmore\r\n")
+    write(work / "two.bat", "new\r\n")
+    sitting.task(1)
+    assert subjects(work) == ["Task 1: do it"]
+    assert changed(work) == ["one.bat", "two.bat"]
+    assert git(work, "cat-file", "-p", f"{NAME}:one.bat") == "echo\nmore\n"
+
+
+def test_a_repository_with_autocrlf_shows_no_file_as_changed(work: Path) -> None:
+    git(work, "config", "core.autocrlf", "true")
+    write(work / "src/a.py", "a = 1\r\n")
+    write(work / "src/b.py", "b = 1\r\n")
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 1\r\na = 2\r\n")
+    sitting.task(1)
+    assert subjects(work) == ["Task 1: do it"]
+    assert git(work, "diff", "--stat", f"{NAME}^", NAME).split("|")[1].split()[:2] == ["1", "+"]
+
+
+def test_filtered_files_stay_as_committed_and_are_named_and_no_filter_runs(work: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    write(work / ".gitattributes", "*.bin filter=lfs\n")
+    write(work / "big.bin", "version https://git-lfs\n")
+    committed(work)
+    for key in ("clean", "smudge", "process"):
+        git(work, "config", f"filter.lfs.{key}", f"touch {ran}; cat")
+    write(work / "big.bin", "the content itself\n")
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    assert sitting.task(1).left == ()
+    assert subjects(work) == ["Task 1: do it"]
+    write(work / "big.bin", "other content\n")
+    write(work / "new.bin", "new\n")
+    published = sitting.task(2)
+    assert changed(work) == []
+    assert "big.bin, new.bin" in published.left[0]
+    assert not ran.exists()
+
+
+def test_modes_do_not_count_where_the_operator_s_git_says_so(work: Path) -> None:
+    git(work, "config", "core.fileMode", "false")
+    for path in ("src/a.py", "src/b.py"):
+        (work / path).chmod(0o755)
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n", 0o755)
+    sitting.task(1)
+    assert subjects(work) == ["Task 1: do it"]
+    assert tree(work)["src/a.py"].startswith("100644")
+
+
+def test_nothing_of_the_operator_s_configuration_runs(work: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    for hook in ("reference-transaction", "post-commit", "pre-commit", "post-index-change", "commit-msg"):
+        write(work / f".git/hooks/{hook}", f"#!/bin/sh\ntouch {ran}\n", 0o755)
+    for key in ("core.fsmonitor", "gpg.program", "core.pager", "core.editor", "diff.external", "trailer.x.command"):
+        git(work, "config", key, f"touch {ran}")
+    git(work, "config", "commit.gpgSign", "true")
+    git(work, "config", "log.showSignature", "true")
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    ran.unlink(missing_ok=True)
+    sitting.task(1)
+    sitting.task(2)
+    assert not ran.exists()
+
+
+def test_names_of_any_bytes_and_kinds_changing_places(work: Path) -> None:
+    sitting = Sitting(work)
+    odd = os.fsdecode(b"odd \xff\n\t\"name'")
+    write(work / odd, "1\r\n")
+    (work / "src/a.py").unlink()
+    write(work / "src/a.py/deep", "1\n")
+    (work / "run.sh").unlink()
+    os.symlink("src", work / "run.sh")
+    sitting.task(1)
+    raw = git(work, "-c", "core.quotePath=true", "ls-tree", "-r", "--name-only", NAME)
+    assert "\\377" in raw
+    assert "src/a.py/deep" in raw
+    assert git(work, "ls-tree", NAME, "run.sh").startswith("120000")
+    write(work / ".gitattributes", "* text\n")
+    sitting.task(2)
+    write(work / odd, "2\r\n")
+    sitting.task(3)
+    (oid,) = (line.split()[2] for line in git(work, "ls-tree", NAME).splitlines() if "odd" in line)
+    assert git(work, "cat-file", "-s", oid) == "2\n"  # converted: the line end is one byte
+    assert git(work, "fsck", "--full") == ""
+
+
+def below(work: Path) -> Path:
+    inner = work / "services/my api"
+    write(inner / "api.py", "1\n")
+    write(work / ".gitignore", "*.secret\n")
+    write(work / "services/.gitignore", "*.private\n")
+    committed(work)
+    return inner
+
+
+def test_a_workspace_below_the_top_changes_its_part_alone(work: Path) -> None:
+    inner = below(work)
+    write(work / "src/a.py", "a = 'changed outside'\n")
+    sitting = Sitting(inner)
+    write(inner / "api.py", "2\n")
+    write(inner / "x.secret", "s\n")
+    write(inner / "y/x.private", "s\n")
+    sitting.task(1)
+    assert subjects(work) == ["Task 1: do it"]
+    assert git(work, "diff", "--name-only", "trunk", NAME).splitlines() == ["services/my api/api.py"]
+
+
+def test_a_workspace_below_the_top_of_which_nothing_is_committed(work: Path) -> None:
+    inner = work / "fresh"
+    write(inner / "x.py", "1\n")
+    sitting = Sitting(inner)
+    write(inner / "y.py", "1\n")
+    sitting.task(1)
+    assert changed(work, f"{NAME}^") == ["fresh/x.py"]
+    assert changed(work) == ["fresh/y.py"]
+
+
+def test_before_the_first_commit_the_branch_has_a_root_of_its_own(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    write(work / "a", "1\n")
+    git(work, "init", "-q", "-b", "trunk")
+    sitting = Sitting(work)
+    write(work / "b", "1\n")
+    sitting.task(1)
+    assert git(work, "log", "--format=%s", NAME).splitlines()[1:] == [f"State at the start of session {SESSION}"]
+    assert sorted(tree(work)) == ["a", "b"]
+    assert not (work / ".git/refs/heads/trunk").exists()
+
+
+def test_linked_worktrees_and_their_head(work: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    git(work, "worktree", "add", "-q", "-b", "side", str(linked))
+    write(linked / "side.py", "1\n")
+    side = committed(linked)
+    before = own(work / ".git")
+    sitting = Sitting(linked)
+    write(linked / "src/a.py", "a = 2\n")
+    sitting.task(1)
+    assert git(work, "rev-parse", f"{NAME}^").strip() == side
+    assert changed(work) == ["src/a.py"]
+    assert own(work / ".git") == before
+
+
+def test_inside_a_submodule_its_own_repository_has_the_branch(work: Path, tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    write(outer / "x", "1\n")
+    git(outer, "init", "-q")
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(work), "sub")
+    sitting = Sitting(outer / "sub")
+    write(outer / "sub/src/a.py", "a = 2\n")
+    sitting.task(1)
+    assert changed(outer / "sub") == ["src/a.py"]
+
+
+def test_a_shallow_clone_a_sparse_one_and_borrowed_objects(work: Path, tmp_path: Path) -> None:
+    committed(work)
+    shallow, borrowing = tmp_path / "shallow", tmp_path / "borrowing"
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{work}", str(shallow))
+    git(tmp_path, "clone", "-q", "--shared", str(work), str(borrowing))
+    git(shallow, "sparse-checkout", "set", "--sparse-index", "src")
+    for clone in (shallow, borrowing):
+        sitting = Sitting(clone)
+        write(clone / "src/a.py", "a = 2\n")
+        sitting.task(1)
+        assert changed(clone) == ["src/a.py"]
+        assert subjects(clone) == ["Task 1: do it"]
+
+
+def test_a_branch_that_is_checked_out_is_not_moved(work: Path, tmp_path: Path) -> None:
+    sitting = Sitting(work)
+    first = sitting.task(1)
+    linked = tmp_path / "look"
+    git(work, "worktree", "add", "-q", str(linked), NAME)
+    write(work / "src/a.py", "a = 2\n")
+    done = sitting.verified(2)
+    with pytest.raises(UsageError, match=f"{NAME} is checked out in .*look"):
+        sitting.publish(done)
+    assert git(work, "rev-parse", NAME).strip() == first.commit
+    git(linked, "checkout", "-q", "--detach")
+    sitting.publish(done)
+    assert subjects(work) == ["Task 1: do it", "Task 2: do it"]
+
+
+def test_a_branch_in_the_middle_of_a_rebase_or_checked_out_in_the_main_worktree_is_not_moved(work: Path) -> None:
+    sitting = Sitting(work)
+    sitting.task(1)
+    write(work / ".git/rebase-merge/head-name", f"refs/heads/{NAME}\n")
+    with pytest.raises(UsageError, match="is checked out"):
+        sitting.task(2)
+    shutil.rmtree(work / ".git/rebase-merge")
+    git(work, "checkout", "-q", NAME)
+    with pytest.raises(UsageError, match="is checked out"):
+        sitting.task(3)
+    git(work, "checkout", "-q", "--orphan", NAME.replace("0", "f"))
+
+
+def test_it_goes_on_from_what_the_operator_put_on_top(work: Path, tmp_path: Path) -> None:
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    sitting.task(1)
+    linked = tmp_path / "look"
+    git(work, "worktree", "add", "-q", str(linked), NAME)
+    write(linked / "src/a.py", "a = 'operator'\n")
+    write(linked / "note", "mine\n")
+    top = committed(linked, "mine")
+    git(work, "worktree", "remove", str(linked))
+    write(work / "src/b.py", "b = 2\n")
+    sitting.task(2)
+    assert git(work, "rev-parse", f"{NAME}^").strip() == top
+    assert changed(work) == ["src/b.py"]
+    assert git(work, "cat-file", "-p", f"{NAME}:src/a.py") == "a = 'operator'\n"
+
+
+def test_a_branch_that_was_merged_and_deleted_begins_anew_from_head(work: Path) -> None:
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    sitting.task(1)
+    git(work, "update-ref", "refs/heads/trunk", NAME)
+    git(work, "branch", "-q", "-D", NAME)
+    write(work / "src/b.py", "b = 2\n")
+    sitting.task(2)
+    assert subjects(work) == ["Task 2: do it"]
+
+
+def test_a_branch_that_was_deleted_begins_with_what_was_verified_before(work: Path) -> None:
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    sitting.task(1)
+    git(work, "branch", "-q", "-D", NAME)
+    write(work / "src/b.py", "b = 2\n")
+    sitting.task(2)
+    assert subjects(work) == [f"State at checkpoint c2 of session {SESSION}", "Task 2: do it"]
+    assert changed(work) == ["src/b.py"]
+
+
+def test_after_a_rollback_the_branch_goes_on_to_the_tree_that_was_verified(work: Path) -> None:
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    write(work / "x.py", "1\n")
+    sitting.task(1)
+    write(work / "src/a.py", "a = 1\n")
+    (work / "x.py").unlink()
+    write(work / "y.py", "1\n")
+    sitting.task(1)
+    assert subjects(work) == ["Task 1: do it"] * 2
+    assert "x.py" not in tree(work)
+    assert tree(work)["src/a.py"] == tree(work, "trunk")["src/a.py"]
+
+
+def test_hostile_words_make_neither_lines_nor_trailers(work: Path) -> None:
+    sitting = Sitting(work)
+    text = "x\n\nProctor-Checkpoint: c9\nProctor-Task: 7\x1b[31m\u202e" + "y" * 300
+    published = sitting.task(1, text)
+    said = message(work)
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    trailers = git(work, "log", "-1", "--format=%(trailers:only)", published.commit).split("\n")
+    assert [line.split(":")[0] for line in trailers if line] == [
+        "Proctor-Session",
+        "Proctor-Task",
+        "Proctor-Check",
+        "Proctor-Checkpoint",
+    ]
+    assert len(said.splitlines()[0]) < 120
+    assert sitting.branch.publish(sitting.verified(1, text), sitting.start, sitting.points).commit != published.commit
+
+
+def test_the_commit_is_the_operator_s_or_proctor_s(work: Path, home: Path) -> None:
+    sitting = Sitting(work)
+    sitting.task(1)
+    assert git(work, "log", "-1", "--format=%an <%ae> %cn", NAME).strip() == "proctor <proctor@localhost> proctor"
+    write(home / ".gitconfig", "[user]\nname = Ada L\nemail = ada@example.org\n")
+    sitting.task(2)
+    assert git(work, "log", "-1", "--format=%an <%ae> %cn", NAME).strip() == "Ada L <ada@example.org> Ada L"
+
+
+def test_what_stands_in_the_way_is_one_sentence_and_a_later_try_catches_up(work: Path) -> None:
+    sitting = Sitting(work)
+    git(work, "branch", "proctor")
+    done = sitting.verified(1)
+    with pytest.raises(ProctorError) as refused:
+        sitting.publish(done)
+    assert "\n" not in str(refused.value)
+    git(work, "branch", "-D", "-q", "proctor")
+    lock = write(work / f".git/refs/heads/{NAME}.lock", "")
+    with pytest.raises(ProctorError):
+        sitting.publish(done)
+    lock.unlink()
+    sitting.publish(done)
+    assert subjects(work) == ["Task 1: do it"]
+    shutil.move(work / ".git", work / ".gone")
+    with pytest.raises(ProctorError):
+        sitting.task(2)
+
+
+def test_a_symbolic_branch_is_not_followed(work: Path) -> None:
+    sitting = Sitting(work)
+    git(work, "symbolic-ref", f"refs/heads/{NAME}", "refs/heads/trunk")
+    before = git(work, "rev-parse", "trunk")
+    with pytest.raises(UsageError, match="no branch"):
+        sitting.task(1)
+    assert git(work, "rev-parse", "trunk") == before
+
+
+def test_where_there_can_be_no_branch_it_says_why(tmp_path: Path, work: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert refusal(find(plain)) == "there is no git repository"
+    assert refusal(find(work)) == ""
+    git(plain, "init", "-q")
+    git(plain, "config", "extensions.objectFormat", "sha256")
+    assert "sha256" in refusal(find(plain))
