@@ -84,20 +84,22 @@ def is_repository(folder: Path) -> bool:
 
 def common_of(git_dir: Path) -> Path:
     """The folder that this worktree's git folder shares with others: itself, if it names none."""
-    named = _read(git_dir / "commondir")
+    named = content(git_dir / "commondir")
     return Path(os.path.realpath(git_dir / os.fsdecode(named.strip()))) if named.strip() else git_dir
 
 
 def pointed(file: Path) -> Path | None:
-    """Where a `.git` file points to; None if it is no such file."""
-    text = _read(file)
+    """Where a `.git` file points to, with links as they are; None if it is no such file."""
+    text = content(file)
     if not text.startswith(b"gitdir: "):
         return None
-    return Path(os.path.realpath(file.parent / os.fsdecode(text[len(b"gitdir: ") :].rstrip(b"\r\n"))))
+    return file.parent / os.fsdecode(text[len(b"gitdir: ") :].rstrip(b"\r\n"))
 
 
 def settings(file: Path) -> dict[str, list[str]]:
     """A config file's keys with all their values, in order; what it includes is not followed. {} if unreadable."""
+    if not file.is_file():
+        return {}
     ask = [git_program(), "config", "--file", str(file), "--no-includes", "--null", "--list"]
     env = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_DIR": os.devnull}
     said = subprocess.run(ask, cwd="/", env=env, capture_output=True, check=False)
@@ -145,7 +147,7 @@ def _named(entry: Path, of_the_workspace: bool) -> Path | None:
         raise UsageError(
             f"{entry} names {target}, where no repository is: mend it with `git worktree repair`, or remove it"
         )
-    return target
+    return Path(os.path.realpath(target))
 
 
 def _layout(workspace: Path, top: Path, git_dir: Path) -> Layout:
@@ -166,16 +168,16 @@ def _layout(workspace: Path, top: Path, git_dir: Path) -> Layout:
 def _is_head(file: Path) -> bool:
     if os.path.islink(file):
         return os.readlink(file).startswith("refs/")
-    return re.match(rb"ref:\s*refs/|[0-9a-f]{40}", _read(file)) is not None
+    return re.match(rb"ref:\s*refs/|[0-9a-fA-F]{40}", content(file)) is not None
 
 
-def _read(file: Path) -> bytes:
+def content(file: Path, most: int = _MOST) -> bytes:
     """The beginning of a plain file, b"" if it is none; never waits, as on a FIFO."""
     try:
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return b""
     try:
-        return os.read(fd, _MOST) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        return os.read(fd, most) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
     finally:
         os.close(fd)

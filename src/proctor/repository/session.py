@@ -18,6 +18,7 @@ from pathlib import Path
 from proctor.checkpoint.plumbing import disk_faults
 from proctor.repository import recipe, subtree
 from proctor.repository.layout import REPOSITORY, Kind, Layout
+from proctor.repository.planted import SUFFIX, Before, quarantine
 from proctor.repository.source import Facts, borrowed, operator_settings, read
 from proctor.sandbox import host
 from proctor.sandbox.policy import Repository
@@ -25,6 +26,7 @@ from proctor.sandbox.policy import Repository
 PLACE = Path("/run/session.git")
 OBJECTS = Path("/run/objects")
 MODULES = "modules"
+_RESTING = f"HEAD.{SUFFIX}"
 
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info", MODULES)
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG", "sequencer")
@@ -52,7 +54,7 @@ def prepare(layout: Layout, folder: Path, always: bool = False, say: Say = lambd
     with disk_faults(folder):
         _fresh_or_kept(layout, folder, repository.place, say)
         _file(folder.with_name(_beside(folder, "nothing")), b"")
-        restore_mount_points(folder)
+        ready(folder)
     return repository
 
 
@@ -64,18 +66,37 @@ def environment(layout: Layout) -> dict[str, str]:
     return {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
 
-def restore_mount_points(folder: Path) -> None:
-    """Puts an empty folder where the operator's modules are mounted, whatever a worker made of it. Call before each
-    start; no worker may be running."""
+def ready(folder: Path) -> None:
+    """Puts right what a worker may have made of the session repository: an empty folder where the operator's modules
+    are mounted, and its HEAD after a rest. Call before each start, while no worker runs."""
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISDIR(os.stat(MODULES, dir_fd=top, follow_symlinks=False).st_mode):
-                return
-            os.unlink(MODULES, dir_fd=top)
-        os.mkdir(MODULES, dir_fd=top)
+            if not _there("HEAD", top):
+                os.rename(_RESTING, "HEAD", src_dir_fd=top, dst_dir_fd=top)
+        if _there(MODULES, top) != stat.S_IFDIR:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(MODULES, dir_fd=top)
+            os.mkdir(MODULES, dir_fd=top)
     finally:
         os.close(top)
+
+
+def rest(folder: Path) -> None:
+    """Makes the session repository, and whatever a worker put into it, nothing that git would work in: somebody may
+    look around in its folder, and its settings are the worker's. Call at the end of each iteration."""
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.lexists(folder / "HEAD") and stat.S_ISREG(os.lstat(folder / _RESTING).st_mode):
+            os.unlink(folder / _RESTING)
+    quarantine(folder, Before())
+
+
+def _there(name: str, folder: int) -> int:
+    """The type of what has this name, 0 for nothing."""
+    try:
+        return stat.S_IFMT(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return 0
 
 
 def _beside(folder: Path, what: str) -> str:
@@ -213,13 +234,16 @@ def _copy_index(git_dir: Path, draft: Path) -> None:
 
 def _is_whole(folder: Path) -> bool:
     """Whether what a worker left is a repository still; its pieces are looked at, not into."""
-    kinds = {"HEAD": stat.S_ISREG, "config": stat.S_ISREG, "objects": stat.S_ISDIR, "refs": stat.S_ISDIR}
     try:
-        return stat.S_ISDIR(os.lstat(folder).st_mode) and all(
-            is_kind(os.lstat(folder / name).st_mode) for name, is_kind in kinds.items()
-        )
+        top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return False
+    try:
+        head = _there("HEAD", top) or _there(_RESTING, top)
+        folders = [_there(name, top) for name in ("objects", "refs")]
+        return (head, _there("config", top), *folders) == (stat.S_IFREG, stat.S_IFREG, stat.S_IFDIR, stat.S_IFDIR)
+    finally:
+        os.close(top)
 
 
 def _put_aside(folder: Path) -> Path:
@@ -228,6 +252,7 @@ def _put_aside(folder: Path) -> Path:
     number = 1
     while os.path.lexists(kept / f"session-{number}.git"):
         number += 1
+    rest(folder)
     os.rename(folder, kept / f"session-{number}.git")
     _sync(kept)
     return kept / f"session-{number}.git"

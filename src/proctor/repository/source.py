@@ -24,6 +24,8 @@ _HARMLESS = {
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
+_LISTING = ("config", "--null", "--show-origin", "--list", "--includes")
+_PATIENCE = 10
 _DEPTH = 8
 """Alternates of alternates that are followed; git itself stops at five."""
 
@@ -85,9 +87,8 @@ def read(layout: Layout) -> Facts:
     """Everything that a session repository is made from; UsageError with git's words where it cannot be read."""
     assert layout.git_dir is not None
     env = environment(layout.git_dir, layout.top)
-    listing = ("config", "--null", "--show-scope", "--show-origin", "--list", "--includes")
     names = ("for-each-ref", "--format=%(objectname) %(refname) %(symref)")
-    commands = (listing, names, ("symbolic-ref", "-q", "HEAD"), ("rev-parse", "-q", "--verify", "HEAD^{commit}"))
+    commands = (_LISTING, names, ("symbolic-ref", "-q", "HEAD"), ("rev-parse", "-q", "--verify", "HEAD^{commit}"))
     index = ("ls-files", "--stage", "-v", "-z")
     config, refs, branch, head, entries = together((*commands, index), env, layout, may_fail=(2, 3))
     found, links = {}, {}
@@ -97,7 +98,7 @@ def read(layout: Layout) -> Facts:
         if target:
             links[ref] = target
     return Facts(
-        settings=tuple(_settings(config, layout.top)),
+        settings=tuple(_settings(config)),
         refs=found,
         links=links,
         branch=os.fsdecode(branch.strip()),
@@ -135,16 +136,28 @@ def _start(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[b
 
 def operator_settings(layout: Layout) -> tuple[Setting, ...]:
     """The configuration that the operator's git would read in the workspace: system's, global, local, included."""
-    listing = ("config", "--null", "--show-scope", "--show-origin", "--list", "--includes")
     git_dir = layout.git_dir or Path(os.devnull)
-    (said,) = together([listing], environment(git_dir, layout.top), layout)
-    return tuple(_settings(said, layout.top))
+    (said,) = together([_LISTING], environment(git_dir, layout.top), layout)
+    return tuple(_settings(said))
 
 
-def _settings(listing: bytes, top: Path) -> Iterator[Setting]:
+def configured(file: Path) -> tuple[Setting, ...]:
+    """What one config file sets, with what it includes; () if it cannot be read, or never ends."""
+    if not file.is_file():
+        return ()
+    ask = [git_program(), "config", "--file", str(file), "--null", "--show-origin", "--list", "--includes"]
+    env = environment(Path(os.devnull), Path("/"))
+    try:
+        done = subprocess.run(ask, cwd="/", env=env, capture_output=True, check=False, timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:  # it includes a FIFO
+        return ()
+    return tuple(_settings(done.stdout if done.returncode == 0 else b""))
+
+
+def _settings(listing: bytes) -> Iterator[Setting]:
     words = iter(os.fsdecode(listing).split("\0"))
-    for scope, origin, item in zip(words, words, words, strict=False):
-        if scope == "command":  # our own
+    for origin, item in zip(words, words, strict=False):
+        if origin.startswith("command line"):  # our own
             continue
         key, given, value = item.partition("\n")
         kind, _, name = origin.partition(":")

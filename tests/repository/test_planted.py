@@ -1,0 +1,286 @@
+"""Whatever a worker plants for the operator's next git is renamed before it; the canary of each fires unless it is."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from proctor.repository.executed import executed, standing
+from proctor.repository.layout import find
+from proctor.repository.planted import Before, bare_repositories, look, quarantine
+from proctor.repository.session import rest
+from proctor.sandbox.survey import survey
+from repository.conftest import bytes_of, git, new_repository, session
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    """Exists once something planted was run."""
+    return tmp_path / "fired"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    place = new_repository(tmp_path / "work")
+    (place / ".gitignore").write_text(".proctor/\n")
+    git(place, "add", ".gitignore")
+    git(place, "commit", "-qm", "Ignore")
+    return place
+
+
+def operate(top: Path) -> None:
+    """What an operator does after a session, at the top and in every folder of the tree."""
+    (top / "part0").mkdir(exist_ok=True)
+    (top / "part0" / "file0.txt").write_text("own\n")
+    for words in (["status"], ["diff"], ["add", "-A"], ["commit", "-qm", "Mine"], ["status"], ["diff", "HEAD"]):
+        git(top, *words, ok=False)
+    for folder, folders, _ in os.walk(top):
+        dull = {"objects", "refs", "hooks", "logs", "info"} | ({".git"} if folder == str(top) else set())
+        folders[:] = [name for name in folders if name not in dull]
+        git(Path(folder), "status", ok=False)
+
+
+REPOSITORY_WITH = """
+    git config --global user.name w; git config --global user.email w@x
+    hostile() {{
+        git init -q -b main "$1"; (cd "$1"; echo x > file; git add file; git commit -qm x; echo changed > file
+        git config core.fsmonitor "touch {canary}; false")
+    }}
+"""
+
+WAYS = {
+    "a new nested repository with a monitor": REPOSITORY_WITH + "hostile lib",
+    "a repository deep in the tree": REPOSITORY_WITH + "mkdir -p a/b/c; hostile a/b/c/d",
+    "a repository in a repository": REPOSITORY_WITH + "hostile lib; hostile lib/deeper",
+    "a repository in a folder that may not be read": REPOSITORY_WITH + "hostile locked/in; chmod 000 locked",
+    "a filter in a nested repository": """
+        git init -q lib; cd lib; echo x > file; git add file; git -c user.name=w -c user.email=w@x commit -qm x
+        echo "* filter=evil" > .gitattributes; git config filter.evil.clean "touch {canary}; cat"; echo y > file
+    """,
+    "a file that names a planted repository": REPOSITORY_WITH
+    + """
+        hostile lib; mv lib/.git lib/store; echo "gitdir: store" > lib/.git
+    """,
+    "a link to a planted repository": REPOSITORY_WITH + "hostile lib; mv lib/.git lib/store; ln -s store lib/.git",
+    "a commondir elsewhere in the tree": REPOSITORY_WITH
+    + """
+        hostile lib; mkdir lib/split; mv lib/.git lib/common; mv lib/common/HEAD lib/common/index lib/split
+        echo ../common > lib/split/commondir; echo "gitdir: split" > lib/.git
+    """,
+    "a worktree that stands bare": REPOSITORY_WITH
+    + """
+        hostile lib; mv lib common; mkdir split; mv common/.git/HEAD common/.git/index split
+        git config -f common/.git/config extensions.worktreeConfig true
+        git config -f split/config.worktree core.worktree "$PWD/common"
+        echo ../common/.git > split/commondir
+    """,
+    "a bare repository": REPOSITORY_WITH
+    + """
+        hostile lib; mv lib/.git bare; git config -f bare/config core.worktree "$PWD/lib"
+    """,
+    "a bare repository whose HEAD is a link": REPOSITORY_WITH
+    + """
+        hostile lib; mv lib/.git bare; git config -f bare/config core.worktree "$PWD/lib"
+        rm bare/HEAD; ln -s refs/heads/main bare/HEAD
+    """,
+    "a repository in capitals, to stand in": REPOSITORY_WITH
+    + """
+        hostile lib; mv lib/.git lib/.GIT; git config -f lib/.GIT/config core.worktree "$PWD/lib"
+    """,
+    "a repository named like one that was renamed": REPOSITORY_WITH
+    + """
+        hostile lib; git config -f lib/.git/config core.worktree "$PWD/lib"; cp -r lib/.git lib/.git.quarantined
+    """,
+    "the session's own repository, at rest": REPOSITORY_WITH
+    + """
+        hostile lib; cp -r lib/.git .git/more; rm -rf lib
+        for config in .git/config .git/more/config; do
+            git config -f $config core.worktree "$PWD"; git config -f $config core.fsmonitor "touch {canary}; false"
+        done
+    """,
+    "a nested repository with a submodule's store": REPOSITORY_WITH
+    + """
+        hostile lib; hostile other; mkdir -p lib/.git/modules; mv other lib/sub; mv lib/sub/.git lib/.git/modules/sub
+        git config -f lib/.git/modules/sub/config core.worktree ../../../sub
+        echo "gitdir: ../.git/modules/sub" > lib/sub/.git
+    """,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("is_bare", [True, False], ids=["bare", "quarantined"])
+def test_what_was_planted_is_not_run(top: Path, canary: Path, way: str, is_bare: bool) -> None:
+    before = now(top)
+    session(top, WAYS[way].format(canary=canary))
+    if not is_bare:
+        rest(top / ".proctor" / "session.git")
+        quarantine(top, before)
+    operate(top)
+    assert canary.exists() == is_bare
+    assert is_bare or quarantine(top, before) == ()
+
+
+def now(top: Path) -> Before:
+    nested = survey(top).repositories
+    return look(top, nested, executed(find(top), nested), bare_repositories(top))
+
+
+ORDERS = {
+    "a hooks folder that is not there yet": (
+        "git config core.hooksPath .hooks",
+        "mkdir .hooks; plant .hooks/pre-commit",
+    ),
+    "a hooks folder": (
+        "mkdir .hooks; echo 'exit 0' > .hooks/README; git config core.hooksPath .hooks",
+        "plant .hooks/pre-commit",
+    ),
+    "a hook": ("mkdir .hooks; touch .hooks/pre-commit; git config core.hooksPath .hooks", "plant .hooks/pre-commit"),
+    "a hook that is a link": (
+        "mkdir tools; touch tools/check; chmod +x tools/check; ln -s ../../tools/check .git/hooks/pre-commit",
+        "plant tools/check",
+    ),
+    "hooks that are a link to nothing": (
+        "rm -rf .git/hooks; ln -s ../hooks .git/hooks",
+        "mkdir hooks; plant hooks/pre-commit",
+    ),
+    "a filter that is a script": (
+        "echo '*.txt filter=f' > .gitattributes; echo cat > clean; git config filter.f.clean 'sh ./clean'",
+        "plant clean",
+    ),
+    "a filter's script that is not there yet": (
+        "echo '*.txt filter=f' > .gitattributes; git config filter.f.clean 'sh tools/clean %f'",
+        "mkdir tools; plant tools/clean",
+    ),
+    "a way to a script that is a link": (
+        "mkdir one; echo cat > one/clean; ln -s one tools; echo '*.txt filter=f' > .gitattributes;"
+        "git config filter.f.clean 'sh tools/clean'",
+        "mkdir two; plant two/clean; ln -sfn two tools",
+    ),
+    "an included file": ("echo > more; git config include.path ../more", "git config -f more core.fsmonitor {touch}"),
+    "an included file that is not there yet": (
+        "git config includeIf.gitdir:/.path ../more",
+        "git config -f more core.fsmonitor {touch}",
+    ),
+    "settings of the operator's own": ("git config --global core.fsmonitor ./watch", "plant watch"),
+    "an external diff": ("git config diff.external ./differ", "plant differ"),
+    "a text conversion": (
+        "echo '*.txt diff=t' > .gitattributes; git config diff.t.textconv tools/text",
+        "mkdir tools; plant tools/text",
+    ),
+    "a nested repository's file": (
+        "git init -q --separate-git-dir lib.git lib; echo x > lib/x; git -C lib add x",
+        "git config -f lib.git/config core.fsmonitor {touch}",
+    ),
+    "a nested repository's own settings": (
+        "git init -q lib; echo x > lib/x; git -C lib add x",
+        "git config -f lib/.git/config core.fsmonitor {touch}",
+    ),
+    "a nested repository's included settings": (
+        "git init -q lib; echo x > lib/x; git -C lib add x; git -C lib config include.path ../more",
+        "git config -f lib/more core.fsmonitor {touch}",
+    ),
+    "a nested repository's replaced folder": (
+        "git init -q lib; echo x > lib/x; git -C lib add x",
+        "cp -r lib/.git new; git config -f new/config core.fsmonitor {touch}; mv lib/.git old; mv new lib/.git",
+    ),
+    "a bare repository that was there": (
+        "git init -q s; mv s/.git store; rmdir s; git config -f store/config core.worktree $PWD",
+        "git config -f store/config core.fsmonitor {touch}",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", ORDERS)
+@pytest.mark.parametrize("is_bare", [True, False], ids=["bare", "guarded"])
+def test_what_the_operator_s_settings_name_is_not_the_worker_s(
+    top: Path, canary: Path, way: str, is_bare: bool
+) -> None:
+    setting, planting = ORDERS[way]
+    script = f"""
+        plant() {{ rm -f "$1"; printf '#!/bin/sh\\ntouch {canary}\\n' > "$1"; chmod +x "$1"; }}
+        {planting.format(touch=f"'touch {canary};false'")}
+    """
+    subprocess.run(["sh", "-ec", setting], cwd=top, check=True)
+    nested = survey(top).repositories
+    paths = executed(find(top), nested)
+    before = now(top)
+    protect = () if is_bare else (*nested, *standing(top, paths))
+    prepared(top, script, protect)
+    if not is_bare:
+        quarantine(top, before)
+    operate(top)
+    assert canary.exists() == is_bare
+
+
+def prepared(top: Path, script: str, protect: tuple[str, ...]) -> None:
+    """Runs a script that may fail: what it plants may be refused to it."""
+    session(top, f"({script}\n) || true", protect=protect)
+
+
+HARMLESS = [".GIT", ".Git", "git~1", ".g\u200cit", ".git ", ".git."]
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_name_that_git_does_not_take_for_its_own_is_left_alone(top: Path, canary: Path, name: str) -> None:
+    before = now(top)
+    (top / "lib" / name).mkdir(parents=True)
+    (top / "lib" / name / "config").write_text(f'[core]\n\tfsmonitor = "touch {canary}"\n')
+    assert quarantine(top, before) == ()
+    operate(top)
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    "script", ["rm -rf .git/* ", "mv .git gone", "echo ../evil > .git/commondir", "rmdir .git/modules"]
+)
+def test_the_operator_s_own_folder_is_out_of_reach(top: Path, script: str) -> None:
+    before = bytes_of(top / ".git")
+    session(top, f"{script} || true; git config core.fsmonitor 'touch fired' || true; touch .git/index || true")
+    assert bytes_of(top / ".git") == before
+    session(top, "test ! -L .git/modules; git status > /dev/null || true")
+
+
+def test_a_repository_made_where_there_was_none_is_renamed(tmp_path: Path, canary: Path) -> None:
+    place = tmp_path / "plain"
+    place.mkdir()
+    before = now(place)
+    session(place, f"git init -q; echo x > x; git add x; git config core.fsmonitor 'touch {canary}; false'")
+    assert quarantine(place, before) == (".git",)
+    operate(place)
+    assert not canary.exists()
+    assert sorted(os.listdir(place / ".git.quarantined")) != []
+
+
+def test_names_depth_and_numbers_do_not_matter(top: Path) -> None:
+    before = now(top)
+    script = """
+        import os
+        for name in (b"new\\nline", b"bad\\xff", b"-rf", b"\\x1b[31m", b"*", b" "):
+            os.makedirs(name + b"/.git")
+        for number in range(3000):
+            os.makedirs(f"many/{number}/.git")
+        top = os.getcwd()
+        for depth in range(3000):
+            os.mkdir("deep"); os.chdir("deep")
+        os.mkdir(".git")
+        os.chdir(top)
+        os.makedirs("closed/in/.git"); os.chmod("closed/in", 0o555); os.chmod("closed", 0)
+        os.makedirs("links"); os.symlink("/", "links/.git"); os.symlink("..", "links/up")
+        os.makedirs("taken/.git"); os.makedirs("taken/.git.quarantined"); os.mkfifo("taken/HEAD")
+    """
+    (top.parent / "script.py").write_text(textwrap.dedent(script))
+    subprocess.run([sys.executable, top.parent / "script.py"], cwd=top, check=True)
+    renamed = quarantine(top, before)
+    assert len(renamed) == 6 + 3000 + 1 + 1 + 1 + 1
+    assert (top / "taken" / ".git.quarantined-2").is_dir()
+    assert (top / "links" / ".git.quarantined").is_symlink()
+    assert stat.S_IMODE(os.stat(top / "closed").st_mode) == 0
+    assert os.path.isdir("/bin")
+    assert quarantine(top, before) == ()
+    subprocess.run(["rm", "-rf", top], check=True)  # deeper than what cleans up afterwards can go
