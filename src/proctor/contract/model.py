@@ -269,6 +269,8 @@ class Limits(Section):
     open_files: Number = 4096
     scratch: Size = 512 << 20
 
+    growth: Size = 20 << 30
+    """What one worker may add to the workspace before it is ended."""
 
 class Sandbox(Section):
     kind: SandboxKind = SandboxKind.BWRAP

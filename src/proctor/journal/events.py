@@ -101,6 +101,9 @@ class SupervisorStarted(Event, frozen=True, tag="supervisor_started"):
     sandbox: str = "bwrap"
     worker: str = ""
     note: str = ""
+    bound: tuple[str, ...] = ()
+    """What binds a sandbox as a whole, in words; `unbound` is what nothing binds."""
+    unbound: tuple[str, ...] = ()
 
 
 class SupervisorEnded(Event, frozen=True, tag="supervisor_ended"):

@@ -114,6 +114,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     since: datetime | None = None
     supervisor: SupervisorFact | None = None
     sandbox: str = "bwrap"
+    unbound: tuple[str, ...] = ()
     worker: str = ""
     contract: str = ""
     plan: str = ""
@@ -238,7 +239,7 @@ def _session_started(_: State, row: ev.Row, e: ev.SessionStarted) -> Changes:
 @_on(ev.SupervisorStarted)
 def _supervisor_started(_: State, row: ev.Row, e: ev.SupervisorStarted) -> Changes:
     fact = SupervisorFact(pid=e.pid, boot=e.boot, started=e.started, token=e.token)
-    return {"supervisor": fact, "sandbox": e.sandbox, "worker": e.worker, "start_failures": 0}
+    return {"supervisor": fact, "sandbox": e.sandbox, "unbound": e.unbound, "worker": e.worker, "start_failures": 0}
 
 
 @_on(ev.SupervisorEnded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from contextlib import AbstractContextManager
 
 from proctor.sandbox import cgroup
@@ -18,6 +19,7 @@ class Bounds:
         self._tree = tree
         self._memory = format_size(limits.memory)
         self._processes = f"{limits.processes:,} processes"
+        self._file_size = format_size(limits.file_size)
         self._own_namespace = own_namespace
 
     @property
@@ -34,11 +36,11 @@ class Bounds:
         """What nothing binds, and why, in words; empty when all is bound."""
         if self._tree.kind:
             return ()
-        said = [f"{self._memory} of memory bind each process alone, not all together: no control group could be had"]
+        said = [f"memory of all processes together ({self._memory} bind each alone): no control group could be had"]
         if not self._own_namespace:
-            said.append("the number of processes is not bound without namespaces")
+            said.append("the number of processes: nothing counts them without namespaces")
         elif os.geteuid() == 0:
-            said.append("the number of processes is not bound: the kernel does not count those of root")
+            said.append("the number of processes: the kernel does not count those of root")
         return tuple(said)
 
     @property
@@ -46,10 +48,11 @@ class Bounds:
         """What was tried for a control group, and how each was refused."""
         return self._tree.lacking
 
-    def exceeded(self) -> str:
-        """The limit at which the kernel ended processes inside, in words; empty if at none."""
-        ooms = self._tree.ooms()
-        return f"all together used more than {self._memory} of memory (limits.memory)" if ooms else ""
+    def exceeded(self, died_of: int | None = None) -> str:
+        """The limit at which the kernel ended processes inside, or the command by that signal; empty if at none."""
+        if self._tree.ooms():
+            return f"all its processes together used more than {self._memory} of memory (limits.memory)"
+        return f"a file grew beyond {self._file_size} (limits.file_size)" if died_of == signal.SIGXFSZ else ""
 
     def lift(self) -> None:
         """Give back what stood for them, once nothing inside lives."""

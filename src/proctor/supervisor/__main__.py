@@ -16,7 +16,7 @@ from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
 from proctor.supervisor import inbox, loop, process, report, startup
-from proctor.supervisor.act import count_output, watch_signs
+from proctor.supervisor.act import count_output, watch_limits, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
 from proctor.supervisor.session import Options, Session
@@ -44,6 +44,7 @@ async def pulse(s: Session, desk: Desk) -> None:
         s.spend()
         s.show()
         s.flush_stream()
+        watch_limits(s)
         if beats % SIGNS_EVERY == 0:
             watch_signs(s)
         await asyncio.sleep(BEAT)
@@ -107,6 +108,7 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
         await asyncio.wait(beside)
         s.backend.kill_all()
         s.executor.shutdown()
+        s.disk.release()
     return await end(s, desk, ending, trouble)
 
 

@@ -111,6 +111,8 @@ async def _over(running: Running) -> Over:
     result = await running.worker.close()
     if running.reason is not None:
         return running.reason[0], result.code, running.reason[1]
+    if said := running.worker.running.bounds.exceeded(result.signal):
+        return IterationEnd.DIED, result.code, said
     if not result.ran:
         return IterationEnd.START_FAILED, result.code, running.last_error or "the program could not be started"
     if result.code and young and not running.events and not running.touched:
@@ -185,6 +187,21 @@ async def count_output(s: Session, whole: bool = False) -> None:
         s.account.estimate(generated=round(count * len(said) / len(head)))
     if not whole:
         s.check_budget()
+
+
+def watch_limits(s: Session) -> None:
+    """End a worker before the disk is full, or when the kernel began to end its processes for want of memory."""
+    running = s.running
+    if running is None or running.reason is not None:
+        return
+    process = running.worker.running
+    s.disk.watch_growth()
+    if s.disk.short():
+        s.end_worker(IterationEnd.DIED, s.disk.said)
+        process.kill()  # at once: the loop's next turn may come too late
+        s.disk.release()
+    elif said := process.bounds.exceeded():
+        s.end_worker(IterationEnd.DIED, said)
 
 
 def watch_signs(s: Session) -> None:

@@ -29,7 +29,7 @@ FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"}
 
 
 async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder: Path) -> Judgement:
-    """Run checks on a commit, in a sandbox of their own, off the loop. A stop or rollback ends them."""
+    """Run checks on a commit, in a sandbox of their own, off the loop. A stop, a rollback, a full disk ends them."""
     optional = not s.at_soft(AtSoft.SKIP_OPTIONAL_CHECKS)
 
     def work() -> Judgement:
@@ -43,8 +43,11 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
     while not judging.done():
         await asyncio.wait({judging}, timeout=0.1)
         unwanted = any(order.verb in ("stop", "rollback", "undo") for order in s.wishes)
-        if unwanted:
+        if unwanted or s.disk.short():
             s.backend.kill_all()  # and the next check, should one begin now
+    if s.disk.said:
+        s.disk.release()
+        s.disk.check()
     if unwanted:
         raise Interrupted
     return judging.result()

@@ -17,6 +17,7 @@ from proctor.supervisor import briefing, judging, obey, outcome, report
 from proctor.supervisor.act import BACK_OFF, Acted, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
+from proctor.supervisor.disk import Full
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Interrupted, Session
 from proctor.words import AtSoft, Dimension, IterationEnd, SessionStatus, Step, TaskStatus, Verdict
@@ -30,6 +31,10 @@ async def run(s: Session, desk: Desk) -> Ending:
         except Interrupted:
             ending = await obey.carry_out(s, desk)
         if ending is not None:
+        except Full as short:  # the iteration stays pending: what the worker left is taken down when there is room
+            s.log("disk", str(short))
+            s.notice(str(short), "disk", "high")
+            ending = Ending(SessionStatus.PARKED, "disk")
             return ending
 
 
@@ -125,9 +130,11 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     brief = briefing.build(s, task, narrow)
     before = await s.timeline.present()
     s.append(intent)
+    s.disk.begin()
     s.enter(Step.ACT, task.id)
     how, code, detail = await run_worker(s, desk, intent, brief)
     s.heed("rollback", "undo")
+    s.disk.check()
     report.restore(s)
     snapshot = await s.timeline.snapshot("after")
     changed = await asyncio.to_thread(s.store.diff, before.commit, snapshot.commit)

@@ -26,6 +26,7 @@ from proctor.oracle.freeze import Frozen
 from proctor.progress import plateau
 from proctor.supervisor.account import Account
 from proctor.supervisor.inbox import Order
+from proctor.supervisor.disk import Watch
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
@@ -112,6 +113,7 @@ class Session:
     projection: Projection
     blast: Blast
     running: Running | None = None
+    disk: Watch
     paused: bool = False
     dirty: bool = False
     wishes: list[Order] = field(default_factory=list)

@@ -23,9 +23,11 @@ from proctor.oracle.bench import WALLED
 from proctor.oracle.freeze import Frozen, freeze, load_frozen
 from proctor.sandbox import host
 from proctor.sandbox.choose import choose
+from proctor.sandbox.limits import Bounds
 from proctor.supervisor import policies, process, report
 from proctor.supervisor.account import Account
 from proctor.supervisor.desk import Desk
+from proctor.supervisor.disk import Watch
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
@@ -77,13 +79,16 @@ async def open_session(
     shutil.rmtree(folder / "doors", ignore_errors=True)  # those of workers that a crash ended
     (folder / "doors").mkdir(mode=0o700)
     backend = Tracker(choose(contract.sandbox.kind))
-    backend.selftest(policies.base(workspace, contract))
+    policy = policies.base(workspace, contract)
+    backend.selftest(policy)
+    with backend.launch(("/bin/sh", "-c", ":"), policy) as probe:
+        bounds = probe.bounds
     journal = Journal(journal_path(folder))
     lock.name(journal.token)
     plan = files.read_optional(workspace, contract.state.plan) or ""
     terms = Terms(contract, tasks.plan_revision(plan))
     revised = journal.state().contract not in ("", contract.hash)
-    _announce(journal, workspace, terms, backend.name)
+    _announce(journal, workspace, terms, backend.name, bounds)
     if revised:
         _reopen(journal)
     store = Store(workspace, folder / "checkpoints.git", terms.owned())
@@ -108,6 +113,7 @@ async def open_session(
         projection=projection,
         blast=_blast(journal),
     )
+        disk=Watch(workspace, folder, contract.sandbox.limits.growth),
     if state.intent is not None:  # a worker was running when its supervisor died
         walled = backend.name == WALLED
         for line in projection.restore_logs() if walled else projection.restore():
@@ -127,7 +133,7 @@ async def open_session(
     return session, desk
 
 
-def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str) -> None:
+def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str, bounds: Bounds) -> None:
     contract = terms.contract
     rows: list[ev.Event] = []
     if not journal.state().session:
@@ -144,6 +150,8 @@ def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str) -> 
             worker=worker,
         )
     )
+            bound=bounds.held,
+            unbound=bounds.lacking,
     rows.append(
         ev.ContractLoaded(
             contract=contract.hash,

@@ -245,7 +245,8 @@ def _order_taken(e: ev.OrderTaken) -> Told:
 
 
 def _supervisor_started(e: ev.SupervisorStarted) -> Told:
-    return "proctor", f"supervisor up · {e.sandbox}" + (f" · {e.note}" if e.note else ""), Role.DIM
+    said = (e.sandbox, e.note, *e.bound, *(f"not bound: {one}" for one in e.unbound))
+    return "proctor", "supervisor up · " + " · ".join(filter(None, said)), Role.DIM
 
 
 def _tampered(e: ev.Tampered) -> Told:

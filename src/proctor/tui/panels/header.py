@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proctor.journal.state import State
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import STATUS, status_role
 from proctor.tui.spans import BADGE, Line, Role, choose, fit, join, line, spread, width
@@ -72,6 +73,12 @@ def _right(view: View, hidden_requests: int) -> list[tuple[int, Line]]:
     if hidden_requests:
         fields.append((0, line((f" {hidden_requests} waiting ", Role.ATTENTION_BADGE))))
     return fields
+
+
+def cautions(state: State) -> list[tuple[str, Role]]:
+    """What is said all the time of the walls that are not there."""
+    walls = [(CAUTIONS[state.sandbox], Role.ATTENTION)] if state.sandbox in CAUTIONS else []
+    return [*walls, *((f"not bound: {one}", Role.DIM) for one in state.unbound)]
 
 
 def tabs(names: tuple[tuple[str, str], ...], chosen: int, beside: tuple[str, ...], room: int) -> Line:

@@ -262,8 +262,8 @@ class Session(Screen[None]):
 
     def _caution(self, width: int, _: int) -> list[Line]:
         state = self.proctor.view.state
-        said = header.CAUTIONS.get(state.sandbox) if state else None
-        return [line((f" {row}", Role.ATTENTION)) for row in wrap(said, width - 2, 2)] if said else []
+        said = header.cautions(state) if state else []
+        return [line((f" {row}", role)) for text, role in said for row in wrap(text, width - 2, 2)]
 
     def _banner(self, width: int, _: int) -> list[Line]:
         said = banner.banner(self.proctor.view)

@@ -1,0 +1,105 @@
+"""The watch over the disk: what runs is ended before the disk is full, and the journal can still be written."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from proctor.sandbox import space
+from proctor.units import format_size
+
+RESERVE = 8 << 20
+"""Bytes kept in a file of our own, and given back to the journal when the disk is short."""
+CLOCK_SLACK = 1.0
+"""Seconds by which a file system's clock may be behind ours."""
+AGAIN = 10
+"""A walk that found less is repeated when a further such part of the limit is gone."""
+
+
+class Full(Exception):
+    """The disk is short; the text says what, where, and what to do."""
+
+
+class Watch:
+    """Looks after the file systems that a session writes to. `growth`: bytes one worker may add to the workspace."""
+
+    def __init__(self, workspace: Path, state_dir: Path, growth: int) -> None:
+        self._workspace = workspace
+        self._growth = growth
+        self._reserve = state_dir / "reserve"
+        self._hold()
+        self._marks: dict[Path, space.Free] = {}
+        devices = set()
+        for path in (workspace, state_dir, Path(tempfile.gettempdir())):
+            device = os.stat(path).st_dev
+            if device not in devices:
+                devices.add(device)
+                self._marks[path] = space.low_water(space.free(path))
+        self._began = 0.0
+        self._base = 0
+        self._suspect = 0
+        self._walk: asyncio.Task[None] | None = None
+        self.said = ""
+
+    def begin(self) -> None:
+        """A worker begins: what it writes counts from here. Full where there is no room for it to begin with."""
+        self.check()
+        self._began = time.time() - CLOCK_SLACK
+        self._base = space.free(self._workspace).bytes
+        self._suspect = self._growth
+
+    def check(self) -> None:
+        """Raise Full if the disk is short now, or was found so."""
+        if self.short():
+            raise Full(self.said)
+
+    def short(self) -> bool:
+        """Whether to end what runs. Cheap; call it often."""
+        for path, mark in self._marks.items():
+            if self.said:
+                break
+            with contextlib.suppress(OSError):  # a workspace that is gone is told elsewhere
+                if lacking := space.shortage(space.free(path), mark):
+                    where = f"the disk of {path} is nearly full: {lacking}"
+                    self.said = f"{where}. Make room there, then `proctor resume {self._workspace}` goes on"
+        return bool(self.said)
+
+    def watch_growth(self) -> None:
+        """See whether the running worker wrote too much; a walk, off the loop, confirms what free space suggests."""
+        if self._walk is not None and not self._walk.done():
+            return
+        with contextlib.suppress(OSError):
+            if self._base - space.free(self._workspace).bytes > self._suspect:
+                self._walk = asyncio.create_task(self._confirm())
+
+    async def _confirm(self) -> None:
+        began = self._began
+        written = await asyncio.to_thread(space.written, self._workspace, began)
+        if began != self._began:
+            return
+        if written > self._growth:
+            sizes = f"{format_size(written)} in {self._workspace}, and limits.growth is {format_size(self._growth)}"
+            self.said = (
+                f"the worker wrote {sizes}. See what it is; delete it or raise the limit, then `proctor resume`"
+            )
+        else:
+            self._suspect += max(self._growth // AGAIN, 1)
+
+    def _hold(self) -> None:
+        """Keep some room, but no great part of what is left."""
+        size = min(RESERVE, space.free(self._reserve.parent).bytes // 16)
+        with contextlib.suppress(OSError):
+            fd = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                os.posix_fallocate(fd, 0, max(size, 1))
+            finally:
+                os.close(fd)
+
+    def release(self) -> None:
+        """Give the room back, once what runs has ended."""
+        with contextlib.suppress(OSError):
+            self._reserve.unlink()
