@@ -70,7 +70,7 @@ NOT_FOR_ALL = {
     "pivot_root", "move_mount", "fsopen", "fsmount", "fspick", "open_by_handle_at", "mount", "umount2", "chroot",
     "init_module", "delete_module", "finit_module", "kexec_load", "kexec_file_load", "settimeofday", "clock_settime",
     "swapon", "swapoff", "reboot", "acct", "quotactl", "vhangup", "sethostname", "setdomainname", "iopl", "ioperm",
-    *(f"{call} {name}" for call in ("clone", "unshare") for name in NEW), "mount_setattr", "setns", "unshare high bits", "unshare time",
+    *(f"{call} {name}" for call in ("clone", "unshare") for name in NEW), "mount_setattr", "setns", "unshare time",
 }  # fmt: skip
 """For an ordinary user the kernel's own check may say no first: the control tells nothing there."""
 NOT_IN_ALL_KERNELS = {"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "x32"}

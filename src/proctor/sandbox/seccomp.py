@@ -16,6 +16,7 @@ import ctypes
 import errno
 import os
 import struct
+from collections.abc import Iterable
 from functools import cache
 
 LD, JEQ, JGE, JSET, RET = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -116,6 +117,11 @@ def program(unix_sockets: bool = True, machine: str | None = None) -> bytes:
         refusal = [_error(errno.ENOSYS if name in ABSENT else errno.EPERM)]
         steps += _equal(number, *looked_into.get(name, refusal))
     steps.append(_ret(ALLOW))
+    return assembled(steps)
+
+
+def assembled(steps: Iterable[Step]) -> bytes:
+    """Instructions as the kernel takes them."""
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
