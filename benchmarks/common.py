@@ -1,4 +1,4 @@
-"""What every benchmark shares: its two flags, medians over pairs, and a last line that is the summary."""
+"""What every benchmark shares: its flags, medians over pairs, and a last line that is the summary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-__all__ = ["Bar", "flags", "median", "report"]
+__all__ = ["Bar", "flags", "median", "parser", "report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +20,29 @@ class Bar:
     most: float
 
 
-def flags(description: str | None) -> argparse.Namespace:
+def parser(description: str | None) -> argparse.ArgumentParser:
     """`--json` prints the figures as JSON, `--assert` exits with 1 when one misses its bar."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--assert", action="store_true", dest="check")
-    parser.add_argument("--rounds", type=int, default=30)
-    return parser.parse_args()
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--json", action="store_true")
+    made.add_argument("--assert", action="store_true", dest="check")
+    made.add_argument("--rounds", type=int, default=30)
+    return made
 
 
-def report(given: argparse.Namespace, figures: Mapping[str, float], bars: tuple[Bar, ...]) -> int:
-    """Print the figures, then the summary; the exit code."""
-    missed = [bar for bar in bars if figures[bar.figure] > bar.most]
+def flags(description: str | None) -> argparse.Namespace:
+    return parser(description).parse_args()
+
+
+def report(given: argparse.Namespace, figures: Mapping[str, float | None], bars: tuple[Bar, ...]) -> int:
+    """Print the figures, then the summary; the exit code. A figure that could not be had is None."""
+    reached = {bar.figure: figures[bar.figure] or 0.0 for bar in bars}
+    missed = [bar for bar in bars if reached[bar.figure] > bar.most]
     if given.json:
-        print(json.dumps({name: round(value, 3) for name, value in figures.items()}))
+        print(json.dumps({name: value if value is None else round(value, 3) for name, value in figures.items()}))
     else:
         for name, value in figures.items():
-            print(f"{name:45} {value:10.3f}")
-    told = "; ".join(f"{bar.figure} is {figures[bar.figure]:.3f}, more than {bar.most:g}" for bar in missed)
-    held = ", ".join(f"{bar.figure} {figures[bar.figure]:.2f} (at most {bar.most:g})" for bar in bars)
+            print(f"{name:45} {'absent':>10}" if value is None else f"{name:45} {value:10.3f}")
+    told = "; ".join(f"{bar.figure} is {reached[bar.figure]:.3f}, more than {bar.most:g}" for bar in missed)
+    held = ", ".join(f"{bar.figure} {reached[bar.figure]:.2f} (at most {bar.most:g})" for bar in bars)
     print(f"missed: {told}" if missed else f"held: {held}", file=sys.stderr if given.json else sys.stdout)
     return 1 if missed and given.check else 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from proctor.errors import UsageError
@@ -47,7 +48,7 @@ class Mounts:
         self.fds: list[int] = []
         self._policy = policy
         self._view = host.view(policy.workspace, policy.programs)
-        self._own = _below(policy.workspace, {*host.own(), *own})
+        self._own = _below(policy.workspace, frozenset((*host.own(), *own)))
         self._scratch = str(policy.limits.scratch)
         top = open_folder(policy.folder)
         try:
@@ -268,9 +269,9 @@ def _outside(paths: set[Path], others: set[Path]) -> set[Path]:
     return {path for path in paths if path not in others and others.isdisjoint(path.parents)}
 
 
-def _below(workspace: Path, paths: Iterable[Path]) -> set[Path]:
-    """What of our own lies below the workspace."""
+@cache
+def _below(workspace: Path, paths: frozenset[Path]) -> frozenset[Path]:
+    """What of our own lies below the workspace; looked at once, before a worker has written there."""
     found = (path.resolve() for path in paths)
-    return host.outermost(
-        path.relative_to(workspace) for path in found if path.is_relative_to(workspace) and path != workspace
-    )
+    inside = (path.relative_to(workspace) for path in found if path.is_relative_to(workspace) and path != workspace)
+    return frozenset(host.outermost(inside))

@@ -98,7 +98,7 @@ def settled(policy: Policy) -> Policy:
     for home in host.homes():
         if home.is_relative_to(workspace):
             raise UsageError(f"{workspace} holds your home folder {home}: work in a project folder below it")
-    if any(Path(folder).is_relative_to(workspace) for folder in host.SYSTEM):
+    if any(f"{folder}/".startswith(f"{workspace}/") for folder in host.SYSTEM):
         raise UsageError(f"{workspace} is a folder of the system: work in a project folder")
     for folder in host.OWN:
         if folder.resolve() == workspace or workspace.is_relative_to(host.PACKAGE):
