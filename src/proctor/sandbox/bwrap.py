@@ -125,6 +125,8 @@ class Bubblewrap(Backend):
 def arguments(policy: Policy, mounts: Mounts) -> tuple[str, ...]:
     """All that bubblewrap is told of the walls; the descriptors it names are the mounts'."""
     environment = {**host.environment(), **policy.environment}
+    if policy.repository:  # the folder above the workspace, where git looks too, is another file system inside
+        environment["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
     variables = (word for name, text in environment.items() for word in ("--setenv", name, text))
     calls = content(seccomp.program(policy.unix_sockets))
     mounts.fds.append(calls)

@@ -173,7 +173,7 @@ class Mounts:
 
     def _repository(self, top: int, repository: Repository) -> None:
         """The private repository at its place, what it borrows, and the file that names the place."""
-        fd = open_folder(repository.folder)
+        fd = open_plain(repository.folder)
         self._need(top, repository.place, folder=True)
         self._bind(os.dup(fd), repository.place, writable=True)
         try:
