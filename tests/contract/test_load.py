@@ -237,7 +237,7 @@ def test_degrade_is_for_tokens_and_cost_and_needs_a_cheaper_model(refusal: Refus
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("state", "{commits: session-branch}"), ("state", "{checkpoint: {keep: 30d}}"),
+        ("state", "{checkpoint: {keep: 30d}}"),
         ("state", "{environment: {secrets: [TOKEN]}}"), ("state", "{environment: {setup: [make]}}"),
         ("progress", "{checks: [{run: [x], repeat: 2}]}"), ("progress", "{checks: [{run: [x], artifact: a.html}]}"),
         ("progress", "{checks: [{run: [x], schema: s.json}]}"),

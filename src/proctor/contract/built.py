@@ -15,7 +15,6 @@ _CHECKS = ("progress.checks.*", "termination.final")
 
 _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "worker.kind": ("command",),
-    "state.commits": ("none",),
     "state.checkpoint.include": _OFF,
     "state.checkpoint.exclude": _OFF,
     "state.checkpoint.max_file": _OFF,

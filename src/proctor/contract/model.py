@@ -117,7 +117,8 @@ class State(Section):
     """Files and folders that the worker can read and not write: what the checks rest on."""
     hide: Areas = ()
     """Files and folders that the worker cannot even read."""
-    commits: Commits = Commits.NONE
+    commits: Commits | None = None
+    """A commit for each verified task on `proctor/SESSION`. Left out: in a git repository under `bwrap`, else none."""
     checkpoint: Checkpoint = Checkpoint()
     environment: Environment = Environment()
 
@@ -268,9 +269,9 @@ class Limits(Section):
     file_size: Size = 2 << 30
     open_files: Number = 4096
     scratch: Size = 512 << 20
-
     growth: Size = 20 << 30
     """What one worker may add to the workspace before it is ended."""
+
 
 class Sandbox(Section):
     kind: SandboxKind = SandboxKind.BWRAP

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from proctor.contract.model import Ceiling, Check, Contract
 from proctor.contract.queue import Queue
-from proctor.contract.values import OnFailed, OnTampering
+from proctor.contract.values import Commits, OnFailed, OnTampering, SandboxKind
 from proctor.units import format_amount, format_duration
 from proctor.words import AtSoft, Dimension, Exhaustion, Response, Rule
 
@@ -57,6 +57,10 @@ def survives(contract: Contract) -> Iterator[str]:
         "what its brief says: plan, place in the list, end of the log, rules, one task, its spec, its check."
     )
     yield "Of an iteration that was cut off the files stay as they are, and are judged as they are."
+    wanted = state.commits is Commits.SESSION_BRANCH
+    if wanted or (state.commits is None and contract.sandbox.kind is SandboxKind.BWRAP):
+        where = "" if wanted else ", where there is one"
+        yield f"Each verified task becomes a commit on proctor/SESSION, a branch of your git repository{where}."
     if state.protect:
         yield f"Read-only to the worker: {', '.join(state.protect)}."
     if state.hide:

@@ -129,7 +129,8 @@ def _contract(workspace: Path) -> str:
         goal=json.dumps(GOAL),
         worker=_worker(ground.agents()),
         protect=_list(suite.protect if suite else ()),
-        git=f"  # git: {safe_line(ground.git_state(workspace), 120)}; the first checkpoint holds the tree as it is\n",
+        git=f"  # git: {safe_line(ground.git_state(workspace), 120)}; the first checkpoint holds the tree as it is\n"
+        "  # in a git repository verified tasks become commits on proctor/SESSION; `commits: none` makes none\n",
         why=f"found: {safe_line(suite.why, 120)}"
         if suite
         else "no test command was found; `false` never passes: replace it",

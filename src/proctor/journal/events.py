@@ -264,6 +264,14 @@ class TaskDone(Event, frozen=True, tag="task_done"):
     checkpoint: str
 
 
+class TaskCommitted(Event, frozen=True, tag="task_committed"):
+    """A verified task is on the session branch: `commit` is in the operator's repository, and the branch has moved."""
+
+    task: TaskId
+    checkpoint: str
+    commit: str
+
+
 class TaskMoved(Event, frozen=True, tag="task_moved"):
     """A task's status changed for another reason than a verification."""
 
@@ -471,6 +479,7 @@ AnyEvent = (
     | Quarantined
     | Autorun
     | TaskDone
+    | TaskCommitted
     | TaskMoved
     | CheckpointTaken
     | RollbackBegun

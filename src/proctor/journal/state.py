@@ -140,6 +140,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     checkpoints: tuple[CheckpointState, ...] = ()
     good: str = ""
     tree: str = ""
+    committed: dict[str, str] = {}
+    """The commits on the session branch, by the checkpoint that each holds, in their order."""
     rollback: ev.RollbackBegun | None = None
     rollbacks: tuple[ev.RolledBack, ...] = ()
     plateau: PlateauState = PlateauState()
@@ -377,6 +379,11 @@ def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
         "taken_back": False,
     }
     return {"tasks": _tasks(state, e.task, **done), "plateau": PlateauState()}
+
+
+@_on(ev.TaskCommitted)
+def _task_committed(state: State, _: ev.Row, e: ev.TaskCommitted) -> Changes:
+    return {"committed": {**state.committed, e.checkpoint: e.commit}}
 
 
 @_on(ev.TaskMoved)

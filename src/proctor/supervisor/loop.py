@@ -13,7 +13,7 @@ from proctor.budget.reserve import reserve as share
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
-from proctor.supervisor import briefing, judging, obey, outcome, report
+from proctor.supervisor import briefing, judging, obey, outcome, publish, report
 from proctor.supervisor.act import BACK_OFF, Acted, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
@@ -25,6 +25,7 @@ from proctor.words import AtSoft, Dimension, IterationEnd, SessionStatus, Step, 
 
 async def run(s: Session, desk: Desk) -> Ending:
     """Go round until something ends the session."""
+    await publish.catch_up(s)
     while True:
         try:
             ending = await one_pass(s, desk)
@@ -181,6 +182,7 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     settled = ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used)
     if passed:
         await s.timeline.verified(acted.snapshot, acted.task, acted.iteration, spent, settled)
+        await publish.catch_up(s)
     else:
         s.append(spent, settled)
     report.iteration(s, acted, judgement)

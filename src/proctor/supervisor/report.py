@@ -29,7 +29,8 @@ def read_tasks(s: Session) -> None:
 
 def marks(s: Session) -> list[Mark]:
     """What the journal says of every task."""
-    commits = {c.id: c.taken.commit for c in s.state.checkpoints}
+    state = s.state
+    commits = state.committed if s.branch else {c.id: c.taken.commit for c in state.checkpoints}
     return [
         Mark(
             t.id,
@@ -38,7 +39,7 @@ def marks(s: Session) -> list[Mark]:
             commits.get(t.checkpoint or "") if t.status is TaskStatus.DONE else None,
             t.why or None,
         )
-        for t in s.state.tasks
+        for t in state.tasks
     ]
 
 
@@ -64,6 +65,8 @@ def iteration(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     open_tasks = s.state.open_tasks
     following = f"task {open_tasks[0].id}: {open_tasks[0].task}" if open_tasks else "no task is open"
     size = f"{counted(acted.ended.files, 'file')}, {counted(acted.ended.lines, 'line')} changed; {claim}"
+    if task and (commit := s.state.committed.get(task.checkpoint or "")):
+        size += f"; commit {commit[:12]}"
     entry(s, f"task {acted.task} {verdict}", size, found if verdict != Verdict.PASSED else "", following)
 
 

@@ -24,6 +24,7 @@ from proctor.journal.store import Journal
 from proctor.journal.stream import StreamWriter
 from proctor.oracle.freeze import Frozen
 from proctor.progress import plateau
+from proctor.repository.layout import Layout
 from proctor.supervisor.account import Account
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.disk import Watch
@@ -112,8 +113,10 @@ class Session:
     executor: ThreadPoolExecutor
     projection: Projection
     blast: Blast
-    running: Running | None = None
     disk: Watch
+    branch: Layout | None = None
+    """The repository that gets a commit for each verified task, if one does."""
+    running: Running | None = None
     paused: bool = False
     dirty: bool = False
     wishes: list[Order] = field(default_factory=list)

@@ -24,7 +24,7 @@ from proctor.oracle.freeze import Frozen, freeze, load_frozen
 from proctor.sandbox import host
 from proctor.sandbox.choose import choose
 from proctor.sandbox.limits import Bounds
-from proctor.supervisor import policies, process, report
+from proctor.supervisor import policies, process, publish, report
 from proctor.supervisor.account import Account
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Watch
@@ -44,6 +44,7 @@ def preflight(workspace: Path) -> Contract:
     contract = load(workspace)
     names = contract.state
     tasks.read(workspace, names.tasks, names.plan, Terms(contract, "").default_checks())
+    publish.place(workspace, contract)
     if contract.worker.kind == "command":
         find_program(workspace, contract)
     return contract
@@ -112,8 +113,9 @@ async def open_session(
         executor=ThreadPoolExecutor(1, "judge"),
         projection=projection,
         blast=_blast(journal),
-    )
+        branch=publish.place(workspace, contract),
         disk=Watch(workspace, folder, contract.sandbox.limits.growth),
+    )
     if state.intent is not None:  # a worker was running when its supervisor died
         walled = backend.name == WALLED
         for line in projection.restore_logs() if walled else projection.restore():
@@ -148,10 +150,10 @@ def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str, bou
             token=journal.token,
             sandbox=sandbox,
             worker=worker,
-        )
-    )
             bound=bounds.held,
             unbound=bounds.lacking,
+        )
+    )
     rows.append(
         ev.ContractLoaded(
             contract=contract.hash,

@@ -29,6 +29,7 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
                 "verdict": task.verdict,
                 "claim": task.claim,
                 "checkpoint": task.checkpoint,
+                "commit": state.committed.get(task.checkpoint or ""),
                 "reason": task.why or (task.last.reason if task.last else ""),
                 "log": task.last.log if task.last else "",
             }

@@ -32,6 +32,7 @@ KINDS = (
     "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "quarantined", "autorun", "task_moved",
     "checkpoint_taken", "rolled_back", "level_crossed", "ceiling_raised", "degraded", "plateau_signal",
     "plateau_fired", "plateau_reset", "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged",
+    "task_committed",
 )  # fmt: skip
 """Kinds of rows that the log or the screen looks at."""
 _MAIN_ARGUMENTS = ("command", "cmd", "path", "file_path", "file", "pattern", "url", "query", "name")
@@ -295,6 +296,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Autorun: _autorun,
     ev.TaskMoved: lambda e: ("task", f"{e.task} {e.status}" + (f": {e.why}" if e.why else "")),
     ev.CheckpointTaken: _checkpoint_taken,
+    ev.TaskCommitted: lambda e: ("kept", f"task {e.task} is commit {e.commit[:12]} on the session branch", Role.DIM),
     ev.RolledBack: _rolled_back,
     ev.LevelCrossed: _level_crossed,
     ev.CeilingRaised: _ceiling_raised,
