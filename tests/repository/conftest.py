@@ -3,18 +3,15 @@ from __future__ import annotations
 import os
 import subprocess
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from proctor.repository.layout import find
 from proctor.repository.session import environment, prepare
-from proctor.sandbox.bwrap import WALLS
 from proctor.sandbox.choose import bubblewrap
-from proctor.sandbox.policy import Repository
-
-Script = Callable[..., str]
+from proctor.sandbox.policy import Policy, Repository
+from proctor.sandbox.run import run
 
 
 @pytest.fixture(autouse=True)
@@ -52,42 +49,15 @@ def new_repository(place: Path, *options: str, files: int = 3) -> Path:
     return place
 
 
-def inside(
-    repository: Repository | None,
-    workspace: Path,
-    script: str,
-    protect: tuple[str, ...] = (),
-    variables: dict[str, str] | None = None,
-) -> subprocess.CompletedProcess[str]:
-    """Runs a shell script in the workspace, walled in by bubblewrap as a worker is: nothing of the host's git."""
-    words = [*WALLS, "--setenv", "PATH", os.defpath, "--setenv", "HOME", "/tmp/home", "--setenv", "LC_ALL", "C"]
-    words += ["--setenv", "GIT_CONFIG_NOSYSTEM", "1"]
-    for name, value in (variables or {}).items():
-        words += ["--setenv", name, value]
-    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"]
-    words += ["--dir", "/tmp/home", "--bind", str(workspace), str(workspace)]
-    for name in protect:
-        words += ["--ro-bind", str(workspace / name), str(workspace / name)]
-    pointer, writing = os.pipe()
-    if repository:
-        words += ["--bind", str(repository.folder), str(repository.place)]
-        for source, target in repository.borrowed:
-            words += ["--ro-bind", str(source), str(target)]
-        if repository.pointer:
-            os.write(writing, f"gitdir: {repository.place}\n".encode())
-            words += ["--ro-bind-data", str(pointer), str(repository.pointer)]
-    os.close(writing)
-    try:
-        return subprocess.run(
-            [bubblewrap().binary, *words, "--chdir", str(workspace), "--", "sh", "-ec", textwrap.dedent(script)],
-            capture_output=True,
-            text=True,
-            check=False,
-            pass_fds=[pointer],
-            stdin=subprocess.DEVNULL,
-        )
-    finally:
-        os.close(pointer)
+def inside(repository: Repository | None, workspace: Path, script: str, protect: tuple[str, ...] = ()) -> str:
+    """Runs a shell script in the workspace, walled in as a worker is; what it said. It must not fail."""
+    variables = {"LC_ALL": "C", **environment(find(workspace))}
+    policy = Policy(workspace, protect=protect, repository=repository, environment=variables)
+    said = workspace.parent / f"{workspace.name}.said"
+    done = run(bubblewrap(), ["sh", "-ec", textwrap.dedent(script)], policy, 60, said, 1 << 20)
+    text = said.read_text(errors="replace")
+    assert done.exit.code == 0, text
+    return text
 
 
 def session(
@@ -97,11 +67,8 @@ def session(
     state = workspace / ".proctor"
     state.mkdir(exist_ok=True)
     (state / ".gitignore").write_text("*\n")
-    layout = find(workspace)
-    repository = prepare(layout, folder or state / "session.git", always)
-    done = inside(repository, workspace, script, protect, environment(layout))
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    repository = prepare(find(workspace), folder or state / "session.git", always)
+    return inside(repository, workspace, script, protect)
 
 
 def bytes_of(git_dir: Path) -> dict[str, bytes]:

@@ -48,22 +48,25 @@ def prepare(layout: Layout, folder: Path, always: bool = False, say: Say = lambd
     if layout.kind is Kind.NONE and not always:
         return None
     repository = _mounted(layout, folder)
-    if repository.pointer and layout.kind in (Kind.ABOVE, Kind.NONE) and _is_closed(layout.workspace):
-        say(f"{layout.workspace.parent} is read-only inside the sandbox, so there is no git: move the workspace")
+    parent = layout.workspace.parent
+    if layout.kind in (Kind.ABOVE, Kind.NONE) and host.is_closed(parent / REPOSITORY, host.view(layout.workspace)):
+        say(f"{parent} is a read-only folder of the host, so that there is no git inside: move the workspace")
         return None
     with disk_faults(folder):
         _fresh_or_kept(layout, folder, repository.place, say)
-        _file(folder.with_name(_beside(folder, "nothing")), b"")
         ready(folder)
     return repository
 
 
 def environment(layout: Layout) -> dict[str, str]:
-    """Variables for git inside: where the workspace is another user's, git has to be told that this is meant."""
+    """Variables for git inside. The workspace is a mount there, and git looks for a repository above one only when
+    told to; and where files are another user's, it has to be told that this is meant."""
+    found = {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"} if layout.kind in (Kind.ABOVE, Kind.NONE) else {}
     places = [layout.workspace, layout.workspace / REPOSITORY]
     if all(os.stat(place).st_uid == os.geteuid() for place in places if place.exists()):
-        return {}
-    return {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+        return found
+    trust = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+    return found | trust
 
 
 def ready(folder: Path) -> None:
@@ -103,11 +106,6 @@ def _beside(folder: Path, what: str) -> str:
     return f"{folder.name.removesuffix('.git')}.{what}"
 
 
-def _is_closed(workspace: Path) -> bool:
-    """Whether the folder above the workspace is the host's inside, so that no pointer can be made in it."""
-    return host.is_closed(workspace.parent, host.view(workspace))
-
-
 def _mounted(layout: Layout, folder: Path) -> Repository:
     own = layout.workspace / REPOSITORY
     upper = layout.workspace.parent / REPOSITORY
@@ -125,10 +123,7 @@ def _mounted(layout: Layout, folder: Path) -> Repository:
     binds: list[tuple[Path, Path]] = []
     if layout.common is not None:
         for number, objects in enumerate(borrowed(layout.common)):
-            inside = OBJECTS / str(number)
-            binds.append((objects, inside))
-            if (objects / "info" / "alternates").is_file():  # its paths are not there inside
-                binds.append((folder.with_name(_beside(folder, "nothing")), inside / "info" / "alternates"))
+            binds.append((objects, OBJECTS / str(number)))
     if modules is not None and not (layout.kind is not Kind.FOLDER and modules.is_relative_to(layout.workspace)):
         binds.append((modules, modules if pointer else place / MODULES))
     return Repository(folder, place, pointer, tuple(binds))

@@ -118,9 +118,13 @@ def together(
         said.append((process.returncode, out, err))
     for number, (code, _, err) in enumerate(said):
         if code and number not in may_fail:
-            complaint = safe_line(err.strip().splitlines()[-1] if err.strip() else f"ended with {code}", 300)
-            raise UsageError(f"{layout.git_dir}: git {commands[number][0]}: {complaint}")
+            raise UsageError(f"{layout.git_dir}: git {commands[number][0]}: {complaint(err)}")
     return [b"" if code else out for code, out, _ in said]
+
+
+def complaint(said: bytes) -> str:
+    """The last line that git said before it gave up."""
+    return safe_line(said.strip().splitlines()[-1], 300) if said.strip() else "it failed without a word"
 
 
 def _start(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[bytes]:

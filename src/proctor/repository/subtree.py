@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from proctor.checkpoint.hygiene import git_program
+from proctor.errors import UsageError
 from proctor.repository.layout import Layout
-from proctor.repository.source import Facts, borrowed, environment
+from proctor.repository.source import Facts, borrowed, complaint, environment
 
 _LEFT_OUT = (b"tree ", b"parent ", b"gpgsig ", b"gpgsig-sha256 ", b"mergetag ", b" ")
 """Headers of a commit that would be untrue of the new one; a line that begins with a blank goes on the one before."""
@@ -20,9 +21,10 @@ def tree_of(layout: Layout, facts: Facts) -> str:
     assert layout.git_dir is not None
     if not facts.head:
         return ""
-    env = environment(layout.git_dir, layout.top)
-    ask = ["rev-parse", "-q", "--verify", f"{facts.head}:{layout.prefix}^{{tree}}"]
-    return _git(ask, env, ok=(0, 1, 128)).decode().strip()
+    ask = ["ls-tree", "-z", "--full-tree", facts.head, "--", layout.prefix]
+    about, _, _ = _git(ask, environment(layout.git_dir, layout.top)).partition(b"\t")
+    kind, _, name = about.decode().partition(" tree ")
+    return name if kind == "040000" else ""
 
 
 def entries_below(entries: tuple[bytes, ...], prefix: str) -> tuple[bytes, ...]:
@@ -77,8 +79,8 @@ def _on(draft: Path, layout: Layout, common: Path) -> dict[str, str]:
     )
 
 
-def _git(words: Sequence[str], env: dict[str, str], fed: bytes = b"", ok: Sequence[int] = (0,)) -> bytes:
+def _git(words: Sequence[str], env: dict[str, str], fed: bytes = b"") -> bytes:
     done = subprocess.run([git_program(), *words], cwd="/", env=env, input=fed, capture_output=True, check=False)
-    if done.returncode not in ok:
-        raise subprocess.CalledProcessError(done.returncode, words, done.stdout, done.stderr)
-    return done.stdout if done.returncode == 0 else b""
+    if done.returncode:
+        raise UsageError(f"{env['GIT_DIR']}: git {words[0]}: {complaint(done.stderr)}")
+    return done.stdout
