@@ -105,8 +105,11 @@ class Mounts:
         for folder in (*host.SCRATCH, "/dev/shm"):  # noqa: S108
             self._sized(folder, "1777")
         self._add("--remount-ro", "/dev")
-        for name in private.kernel_settings():
-            self._add("--ro-bind", name, name)
+        if os.geteuid():
+            for name in filter(os.path.exists, private.SETTINGS):
+                self._add("--ro-bind", name, name)
+        else:  # the host's root may write much more, as its own processes' settings; a mount is dear, and this one is all
+            self._add("--remount-ro", "/proc")
         for path in private.hidden():
             self._hide(path, path.is_dir())
         if private.IDENTITY.is_file():

@@ -18,9 +18,8 @@ KERNEL = ("acpi", "asound", "interrupts", "kcore", "key-users", "keys", "latency
           "timer_list", "timer_stats")  # fmt: skip
 """Of /proc: devices, timing and keys of the host; what container engines cover too."""
 
-SETTINGS = ("sys", "pressure")
-SETTINGS_OF_ROOT = ("sysrq-trigger", "bus", "driver", "dynamic_debug", "fs", "irq", "mtrr", "slabinfo")
-"""What stays writable below a fresh /proc: settings of the own namespaces, and for the host's root much more."""
+SETTINGS = ("/proc/sys", "/proc/pressure")
+"""What a user can write of a fresh /proc beside what belongs to processes: settings of the own namespaces."""
 
 IDENTITY = Path("/etc/machine-id")
 
@@ -32,12 +31,6 @@ MOST_ENTRIES = 200_000
 OF_PACKAGES = ("/bin", "/gnu", "/lib", "/nix", "/sbin", "/snap", "/sys", "/usr/bin", "/usr/include", "/usr/lib",
                "/usr/sbin", "/usr/share")  # fmt: skip
 """A mount below these (also /lib64 and the like) is part of the system; elsewhere it is somebody's data."""
-
-
-def kernel_settings() -> tuple[str, ...]:
-    """What of /proc is to be read-only."""
-    names = SETTINGS if os.geteuid() else (*SETTINGS, *SETTINGS_OF_ROOT)
-    return tuple(name for name in (f"/proc/{name}" for name in names) if os.path.exists(name))
 
 
 @cache
