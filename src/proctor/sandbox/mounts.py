@@ -108,7 +108,7 @@ class Mounts:
         if os.geteuid():
             for name in filter(os.path.exists, private.SETTINGS):
                 self._add("--ro-bind", name, name)
-        else:  # the host's root may write much more, as its own processes' settings; a mount is dear, and this one is all
+        else:  # what the host's root can write there is no list to be kept
             self._add("--remount-ro", "/proc")
         for path in private.hidden():
             self._hide(path, path.is_dir())
