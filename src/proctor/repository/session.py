@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.checkpoint.plumbing import disk_faults
+from proctor.checkpoint.plumbing import disk_faults, write_file
 from proctor.repository import recipe, subtree
-from proctor.repository.layout import REPOSITORY, Kind, Layout
+from proctor.repository.layout import REPOSITORY, Kind, Layout, content
 from proctor.repository.planted import SUFFIX, Before, quarantine
 from proctor.repository.source import Facts, borrowed, operator_settings, read
 from proctor.sandbox import host
@@ -43,9 +43,9 @@ def prepare(layout: Layout, folder: Path, always: bool = False, say: Say = lambd
     without a repository an empty history. `say` gets a line for the operator on what they would not expect.
     UsageError when git cannot read the operator's repository; Unrecoverable when the disk is full.
     """
-    if layout.reason:
-        say(f"{layout.reason}: there is no git inside the sandbox")
     if layout.kind is Kind.NONE and not always:
+        if layout.reason:
+            say(f"{layout.reason}: there is no git inside the sandbox")
         return None
     repository = _mounted(layout, folder)
     parent = layout.workspace.parent
@@ -176,15 +176,17 @@ def _fresh_or_kept(layout: Layout, folder: Path, place: Path, say: Say) -> None:
     plan = _plan(layout, place)
     made_from = plan.digest()
     record = folder.with_name(_beside(folder, "made-from"))
-    if _is_whole(folder) and _content(record) == made_from:
+    is_current = content(record) == made_from
+    if is_current and _is_whole(folder):
         return
+    cause = "the session's repository is none any more" if is_current else "your repository has changed since"
     draft = folder.with_name(_beside(folder, "draft"))
-    _remove(draft)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(draft)
     _make(plan, draft)
     if os.path.lexists(folder):
-        kept = _put_aside(folder)
-        say(f"the repository has changed since the session's own was made: that is now {kept}, and a new one begins")
-    _file(record, made_from)
+        say(f"{cause}: what the worker had as its `.git` is now {_put_aside(folder)}, and a new one begins")
+    write_file(record, made_from)
     os.rename(draft, folder)
     _sync(folder.parent)
     if layout.git_dir and any((layout.git_dir / name).exists() for name in _BUSY):
@@ -209,7 +211,8 @@ def _make(plan: _Plan, draft: Path) -> None:
     for top, _, files in os.walk(draft):
         for name in files:
             _sync(Path(top, name))
-        _sync(Path(top))
+        if files:
+            _sync(Path(top))
 
 
 def _write(path: Path, text: str) -> None:
@@ -218,12 +221,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def _copy_index(git_dir: Path, draft: Path) -> None:
-    content = _content(git_dir / "index")
-    if content:
-        (draft / "index").write_bytes(content)
+    index = git_dir / "index"
+    found = index.read_bytes() if index.is_file() else b""
+    if found:
+        (draft / "index").write_bytes(found)
     for shared in git_dir.glob("sharedindex.*"):
         with contextlib.suppress(ValueError):
-            if bytes.fromhex(shared.suffix[1:]) in content:
+            if bytes.fromhex(shared.suffix[1:]) in found:
                 shutil.copyfile(shared, draft / shared.name)
 
 
@@ -251,28 +255,6 @@ def _put_aside(folder: Path) -> Path:
     os.rename(folder, kept / f"session-{number}.git")
     _sync(kept)
     return kept / f"session-{number}.git"
-
-
-def _remove(draft: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(draft)
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return b""
-
-
-def _file(path: Path, content: bytes) -> None:
-    """Writes a small file of our own unless it holds that already; whole or not at all."""
-    if _content(path) == content and path.exists():
-        return
-    draft = path.with_name(f"{path.name}.draft")
-    draft.write_bytes(content)
-    _sync(draft)
-    os.replace(draft, path)
 
 
 def _sync(path: Path) -> None:

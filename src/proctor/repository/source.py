@@ -11,7 +11,7 @@ from pathlib import Path
 
 from proctor.checkpoint.hygiene import git_program
 from proctor.errors import UsageError
-from proctor.repository.layout import Layout
+from proctor.repository.layout import Layout, content
 from proctor.text import safe_line
 
 _HARMLESS = {
@@ -86,25 +86,40 @@ def environment(git_dir: Path, top: Path, **changes: str) -> dict[str, str]:
 def read(layout: Layout) -> Facts:
     """Everything that a session repository is made from; UsageError with git's words where it cannot be read."""
     assert layout.git_dir is not None
-    env = environment(layout.git_dir, layout.top)
     names = ("for-each-ref", "--format=%(objectname) %(refname) %(symref)")
-    commands = (_LISTING, names, ("symbolic-ref", "-q", "HEAD"), ("rev-parse", "-q", "--verify", "HEAD^{commit}"))
-    index = ("ls-files", "--stage", "-v", "-z")
-    config, refs, branch, head, entries = together((*commands, index), env, layout, may_fail=(2, 3))
+    env = environment(layout.git_dir, layout.top)
+    config, refs, entries = together((_LISTING, names, ("ls-files", "--stage", "-v", "-z")), env, layout)
     found, links = {}, {}
     for line in os.fsdecode(refs).splitlines():
         name, ref, target = line.split(" ")
         found[ref] = name
         if target:
             links[ref] = target
+    branch, head = _head(layout.git_dir, found) or _asked(layout, env)
     return Facts(
         settings=tuple(_settings(config)),
         refs=found,
         links=links,
-        branch=os.fsdecode(branch.strip()),
-        head=head.decode().strip(),
+        branch=branch,
+        head=head,
         entries=tuple(entries.split(b"\0")[:-1]),
     )
+
+
+def _head(git_dir: Path, refs: Mapping[str, str]) -> tuple[str, str] | None:
+    """HEAD's branch and commit as its file says; None where the file does not say."""
+    text = os.fsdecode(content(git_dir / "HEAD")).strip()
+    branch = text.removeprefix("ref:").strip()
+    if text.startswith("ref:"):
+        return (branch, refs[branch]) if branch in refs else None
+    return ("", text) if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) else None
+
+
+def _asked(layout: Layout, env: Mapping[str, str]) -> tuple[str, str]:
+    """The same, asked of git: for a branch without a commit, and for other ways to keep refs."""
+    commands = (("symbolic-ref", "-q", "HEAD"), ("rev-parse", "-q", "--verify", "HEAD^{commit}"))
+    branch, head = together(commands, env, layout, may_fail=(0, 1))
+    return os.fsdecode(branch.strip()), head.decode().strip()
 
 
 def together(
