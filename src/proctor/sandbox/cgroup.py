@@ -64,11 +64,11 @@ def birth(memory: int, processes: int) -> Iterator[Bound | None]:
     The kernel makes a process that is moved wait until every processor has passed through the scheduler, several
     times as long as a sandbox takes to start. A thread that moves itself, as version 1 allows, does not wait.
     """
-    group = _nursery(memory, processes + INIT + STARTER)
-    if group is None:
+    found = _nursery(memory, processes + INIT + STARTER)
+    if found is None:
         yield None
         return
-    home = groups.Group(1, groups.below_own_in_version_1().folders)
+    home, group = found
     try:
         try:
             group.host()
@@ -80,18 +80,19 @@ def birth(memory: int, processes: int) -> Iterator[Bound | None]:
         raise
 
 
-def _nursery(memory: int, processes: int) -> groups.Group | None:
-    """A new group of version 1, if such a one was had the last time."""
+def _nursery(memory: int, processes: int) -> tuple[groups.Group, groups.Group] | None:
+    """The group this thread is in, and a new one below it, in version 1, if such a one was had the last time."""
     if not any(kind == VERSION_1 for kind, way in WAYS if way in _worked):
         return None
     with contextlib.suppress(OSError):
-        group = groups.make(groups.below_own_in_version_1())
+        home = groups.below_own_in_version_1()
+        group = groups.make(home)
         try:
             group.limit(memory, processes)
         except OSError:
             group.remove()
         else:
-            return group
+            return groups.Group(*home), group
     return None
 
 
