@@ -6,17 +6,20 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.contract.model import Contract
 from proctor.contract.values import AgentSettings
 from proctor.doors.door import Door
-from proctor.doors.gateway.server import Upstream
 from proctor.journal import events as ev
 from proctor.sandbox import agents
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.sandbox.survey import Survey
-from proctor.supervisor.session import Session
 from proctor.supervisor.terms import Terms
+
+if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of its time to load
+    from proctor.doors.gateway.server import Upstream
+    from proctor.supervisor.session import Session
 
 
 def base(workspace: Path, contract: Contract, configured: Iterable[str] = ()) -> Policy:
@@ -66,6 +69,8 @@ def for_check(s: Session) -> Policy:
 
 def upstream(contract: Contract) -> Upstream | None:
     """Where the gateway passes model calls to: the contract's first upstream, with its key from the environment."""
+    from proctor.doors.gateway.server import Upstream
+
     for name, given in contract.gateway.upstream.items():
         variable = (given.key or "").removeprefix("env:")
         return Upstream(name, given.base_url, os.environ.get(variable) if variable else None)
