@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 
 # fmt: off
@@ -21,7 +21,12 @@ SETTINGS = (
         "agents", "commands", "hooks", "plugins", "skills", "workflows",  # with hooks, permits and shell in their heads
     )),
     ".codex", ".agents/plugins",
-    "opencode.json", "opencode.jsonc", ".opencode",
+    "opencode.json", "opencode.jsonc",
+    *(f".opencode/{name}" for name in (  # the folder itself it writes to
+        "opencode.json", "opencode.jsonc", "package.json", "node_modules",
+        "plugin", "plugins", "tool", "tools", "agent", "agents", "command", "commands", "mode", "modes",
+        "skill", "skills",
+    )),
     ".gemini", ".qwen",
     ".aider.conf.yml",
     *(f".cursor/{name}" for name in ("cli.json", "hooks.json", "hooks", "mcp.json", "plugins", "environment.json")),
@@ -53,7 +58,7 @@ FIRST = frozenset(path.partition("/")[0] for path in SETTINGS)
 
 
 def present(workspace: Path, folders: Iterable[str] = ()) -> tuple[str, ...]:
-    """The settings that there are in the workspace and in these folders of it, relative to it, sorted.
+    """The settings that there are in the workspace and in these folders of it, relative to it, sorted, none in another.
 
     Where one is a link, or stands behind one, what it leads to in the workspace is named. Only while no worker runs
     is that what a mount will find.
@@ -65,4 +70,4 @@ def present(workspace: Path, folders: Iterable[str] = ()) -> tuple[str, ...]:
         for path in SETTINGS
         if os.path.exists(real := os.path.realpath(os.path.join(top, folder, path))) and real.startswith(f"{top}/")
     }
-    return tuple(sorted(found))
+    return tuple(sorted(path for path in found if found.isdisjoint(map(str, PurePath(path).parents))))
