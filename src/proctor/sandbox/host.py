@@ -106,8 +106,11 @@ def _view(
     found = {*OWN, *(tool for place in homes[:1] for tool in programs.usual(place))}
     for name in filter(os.path.isabs, path.split(os.pathsep)):
         if not Path(name).is_relative_to("/mnt"):  # programs of another system
-            found |= {Path(name), programs.around(Path(name).resolve())}
-    found |= set(programs.needed(wanted, path, (*homes, workspace) if workspace else homes))
+            found.add(Path(name))
+            if not programs.passes(Path(name), workspace):
+                found.add(programs.around(Path(name).resolve()))
+    found |= set(programs.needed(wanted, path, homes, workspace))
+    found = {path for path in found if not programs.passes(path, workspace)}
     return View(homes[0] if homes else NOWHERE, homes, masks, *_shown(found, homes, masks))
 
 

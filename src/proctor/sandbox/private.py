@@ -51,11 +51,11 @@ def sockets(shown: Iterable[str]) -> tuple[Path, ...]:
 
 
 def _listening() -> Iterator[str]:
-    """The real paths of sockets that the kernel knows by name, but for those where no sandbox shows anything."""
+    """The real paths of sockets that the kernel knows by name, but for those where no sandbox shows anything of it."""
     with open("/proc/net/unix", errors="surrogateescape") as lines:
         for line in lines:
             name = line.rstrip("\n").partition(" /")[2]
-            if name and not name.startswith(("run/", "var/run/", "tmp/", "dev/")):
+            if name and not name.startswith(("run/", "var/run/", "dev/")):
                 yield os.path.realpath(f"/{name}")
 
 

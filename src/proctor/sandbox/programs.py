@@ -115,11 +115,20 @@ def around(folder: Path) -> Path:
     return above if installed else folder
 
 
-def needed(programs: Iterable[str], path: str, homes: tuple[Path, ...]) -> Iterator[Path]:
+def passes(path: Path, workspace: Path | None) -> bool:
+    """Whether the way along a path leads through the workspace, where a worker can turn it."""
+    if workspace is None:
+        return False
+    links, real = trail(path)
+    return any(within(place, [workspace]) for place in (path, real, *(place for _, place in links)))
+
+
+def needed(programs: Iterable[str], path: str, homes: tuple[Path, ...], workspace: Path | None) -> Iterator[Path]:
     """What each of these programs needs: its own path, the programs that interpret it, and their installations.
 
-    `homes` are the folders that nothing shown may hold.
+    Nothing that is shown holds a home or the workspace. What lies in the workspace names nothing: a worker wrote it.
     """
+    walls = (*homes, workspace) if workspace else homes
     queue = [(name, DEEPEST) for name in programs]
     seen: set[str] = set()
     while queue:
@@ -128,10 +137,12 @@ def needed(programs: Iterable[str], path: str, homes: tuple[Path, ...]) -> Itera
         if name in seen or not depth or found is None or not found.startswith("/"):
             continue  # a relative path is the workspace's
         seen.add(name)
+        if passes(Path(found), workspace):
+            continue
         links, real = trail(Path(found))
         yield Path(found)
-        yield from (root for _, place in links if (root := _marked(place)) and may_show(root, homes))
-        yield from _installation(real, homes)
+        yield from (root for _, place in links if (root := _marked(place)) and may_show(root, walls))
+        yield from _installation(real, walls)
         queue += [(program, depth - 1) for program in _interpreters(real)]
 
 
