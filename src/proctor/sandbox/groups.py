@@ -23,6 +23,9 @@ NAME = re.compile(r"proctor-(\d+)-(\d+)-(\d+)-\d+")
 PATIENCE = 2.0
 """Seconds in which the kernel must have let go of a group whose processes have ended."""
 
+OWN = "thread-self"
+"""In /proc, not `self`: another thread may be elsewhere for a moment, to have its children born there."""
+
 _numbers = itertools.count(1)
 
 
@@ -96,7 +99,7 @@ def make(home: Home) -> Group:
     return group
 
 
-def version_2(pid: int | str = "self") -> str | None:
+def version_2(pid: int | str = OWN) -> str | None:
     """The folder of a process's group in the hierarchy of version 2; None where that is not mounted."""
     return _folder(pid, "")
 
@@ -121,7 +124,7 @@ def beside_own() -> Home:
 
 def below_own_in_version_1() -> Home:
     """The groups this process is in, in version 1. OSError where the two hierarchies are not mounted."""
-    folders = tuple(folder for name in NEEDED if (folder := _folder("self", name)))
+    folders = tuple(folder for name in NEEDED if (folder := _folder(OWN, name)))
     if len(folders) != len(NEEDED):
         raise FileNotFoundError(errno.ENOENT, "cgroup v1 has no memory and pids hierarchies here")
     return Home(1, folders)
@@ -143,7 +146,7 @@ def _homes() -> Iterator[str]:
     """Every folder in which an earlier process in our place may have made groups."""
     if own := version_2():
         yield from (own, os.path.dirname(own))
-    yield from (folder for name in NEEDED if (folder := _folder("self", name)))
+    yield from (folder for name in NEEDED if (folder := _folder(OWN, name)))
 
 
 def _folder(pid: int | str, controller: str) -> str | None:

@@ -11,6 +11,9 @@ from proctor.sandbox import cgroup
 from proctor.sandbox.policy import Limits
 from proctor.units import format_size
 
+NO_CORE = 1
+"""Bytes. Too few for a file, as 0 is; but with 0 the kernel still hands cores to a program, where the host names one."""
+
 
 class Bounds:
     """What binds one sandbox beyond its single processes."""
@@ -75,7 +78,7 @@ def impose(pid: int, limits: Limits, own_namespace: bool, born: cgroup.Bound | N
         resource.RLIMIT_DATA: limits.memory,
         resource.RLIMIT_FSIZE: limits.file_size,
         resource.RLIMIT_NOFILE: limits.open_files,
-        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CORE: NO_CORE,
     }
     if own_namespace:
         bounds[resource.RLIMIT_NPROC] = limits.processes

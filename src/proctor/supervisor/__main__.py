@@ -106,6 +106,9 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
         for task in beside:
             task.cancel()
         await asyncio.wait(beside)
+        if trouble and s.disk.short():  # whatever broke, it broke for want of room
+            ending, trouble = Ending(SessionStatus.PARKED, "disk"), f"{trouble}: {s.disk.said}"
+            s.notice(s.disk.said, "disk", "high")
         s.backend.kill_all()
         s.executor.shutdown()
         s.disk.release()

@@ -88,7 +88,8 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         s.append(ev.WorkerStarted(iteration=intent.iteration, pid=worker.running.init_pid))
         s.settle_motion()
         s.check_budget()
-        await over.wait()
+        with s.disk.over(worker.running.kill):
+            await over.wait()
         return await _over(s.running)
     finally:
         running = s.running
@@ -194,13 +195,8 @@ def watch_limits(s: Session) -> None:
     running = s.running
     if running is None or running.reason is not None:
         return
-    process = running.worker.running
     s.disk.watch_growth()
-    if s.disk.short():
-        s.end_worker(IterationEnd.DIED, s.disk.said)
-        process.kill()  # at once: the loop's next turn may come too late
-        s.disk.release()
-    elif said := process.bounds.exceeded():
+    if said := s.disk.said or running.worker.running.bounds.exceeded():
         s.end_worker(IterationEnd.DIED, said)
 
 

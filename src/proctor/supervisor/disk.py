@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from proctor.sandbox import space
@@ -16,6 +19,10 @@ RESERVE = 8 << 20
 """Bytes kept in a file of our own, and given back to the journal when the disk is short."""
 CLOCK_SLACK = 1.0
 """Seconds by which a file system's clock may be behind ours."""
+FASTEST = 4 << 30
+"""Bytes a second that a disk may take."""
+SHORTEST, LONGEST = 0.005, 0.1
+"""Seconds between looks at the disk."""
 AGAIN = 10
 """A walk that found less is repeated when a further such part of the limit is gone."""
 
@@ -58,15 +65,44 @@ class Watch:
             raise Full(self.said)
 
     def short(self) -> bool:
-        """Whether to end what runs. Cheap; call it often."""
+        """Whether to end what runs."""
+        self._look()
+        return bool(self.said)
+
+    @contextlib.contextmanager
+    def over(self, kill: Callable[[], object]) -> Iterator[None]:
+        """Calls `kill`, from a thread of its own, when the disk gets short within the block.
+
+        The loop may be busy for as long as a fast worker needs to fill what is left, and then not even the journal
+        could be written.
+        """
+        enough = threading.Event()
+
+        def look() -> None:
+            while not enough.wait(self._look() / FASTEST):
+                if self.said:
+                    kill()
+                    self.release()
+
+        thread = threading.Thread(target=look, name="disk", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            enough.set()
+            thread.join()
+
+    def _look(self) -> float:
+        """Says what is short, and returns the bytes that may be written before the next look."""
+        least = math.inf
         for path, mark in self._marks.items():
-            if self.said:
-                break
             with contextlib.suppress(OSError):  # a workspace that is gone is told elsewhere
-                if lacking := space.shortage(space.free(path), mark):
+                now = space.free(path)
+                least = min(least, now.bytes - mark.bytes)
+                if (lacking := space.shortage(now, mark)) and not self.said:
                     where = f"the disk of {path} is nearly full: {lacking}"
                     self.said = f"{where}. Make room there, then `proctor resume {self._workspace}` goes on"
-        return bool(self.said)
+        return min(max(least, FASTEST * SHORTEST), FASTEST * LONGEST)
 
     def watch_growth(self) -> None:
         """See whether the running worker wrote too much; a walk, off the loop, confirms what free space suggests."""
@@ -83,9 +119,7 @@ class Watch:
             return
         if written > self._growth:
             sizes = f"{format_size(written)} in {self._workspace}, and limits.growth is {format_size(self._growth)}"
-            self.said = (
-                f"the worker wrote {sizes}. See what it is; delete it or raise the limit, then `proctor resume`"
-            )
+            self.said = f"the worker wrote {sizes}. See what it is; delete it or raise the limit, then `proctor resume`"
         else:
             self._suspect += max(self._growth // AGAIN, 1)
 

@@ -40,14 +40,13 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
 
     judging = asyncio.get_running_loop().run_in_executor(s.executor, work)
     unwanted = False
-    while not judging.done():
-        await asyncio.wait({judging}, timeout=0.1)
-        unwanted = any(order.verb in ("stop", "rollback", "undo") for order in s.wishes)
-        if unwanted or s.disk.short():
-            s.backend.kill_all()  # and the next check, should one begin now
-    if s.disk.said:
-        s.disk.release()
-        s.disk.check()
+    with s.disk.over(s.backend.kill_all):
+        while not judging.done():
+            await asyncio.wait({judging}, timeout=0.1)
+            unwanted = any(order.verb in ("stop", "rollback", "undo") for order in s.wishes)
+            if unwanted:
+                s.backend.kill_all()  # and the next check, should one begin now
+    s.disk.check()
     if unwanted:
         raise Interrupted
     return judging.result()

@@ -1,0 +1,106 @@
+"""A disk that runs full ends the worker first: nothing is lost, the reason is told, and the session goes on later."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import Workspace
+from proctor.journal.state import State
+
+Make = Callable[..., Workspace]
+FILL = """\
+import time
+open("work.txt", "w").write("mine")
+with open("filler", "wb") as file:
+    for _ in range({times}):
+        file.write(bytes(1 << 20))
+        file.flush()
+        time.sleep({pause})
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 96 MiB."""
+    if os.geteuid():
+        pytest.skip("needs root, to mount a small file system")
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96M", "tmpfs", place], check=True)
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def ends(workspace: Workspace) -> tuple[int, State, str]:
+    """Runs a session to its end; the exit code, the state, and all that was noticed."""
+    run = workspace.start()
+    output, _ = run.communicate(timeout=120)
+    state = workspace.state()
+    assert state, output
+    return run.returncode, state, " ".join(getattr(row.event, "text", "") for row in workspace.rows("noticed"))
+
+
+def with_worker(workspace: Workspace, program: str) -> Workspace:
+    (workspace.path / "tools" / "worker.py").write_text(program)
+    return workspace
+
+
+@pytest.mark.parametrize("pause", [0.005, 0], ids=["steadily", "as fast as it can"])
+def test_a_worker_is_ended_before_the_disk_is_full_and_the_session_goes_on_later(
+    sample: Make, small: Path, pause: float
+) -> None:
+    workspace = with_worker(sample("restless", into="small"), FILL.format(times=1000, pause=pause))
+    code, state, said = ends(workspace)
+    assert (code, state.status, state.why) == (5, "parked", "disk"), said
+    assert f"the disk of {workspace.path} is nearly full" in said
+    assert "must stay free" in said
+    assert f"`proctor resume {workspace.path}` goes on" in said
+    assert (workspace.path / "filler").stat().st_size < 92 << 20
+    assert not workspace.processes()
+    assert not (workspace.path / ".proctor" / "reserve").exists()
+    (workspace.path / "filler").unlink()
+    workspace.contract("[python, tools/worker.py]", "[touch, other.txt]")
+    assert (workspace.path / "work.txt").read_text() == "mine"
+    code, state, said = ends(workspace)
+    assert code in (3, 4), said
+    assert state.iteration > 1
+
+
+def test_a_worker_that_writes_too_much_is_ended_and_its_growth_is_told(sample: Make) -> None:
+    workspace = with_worker(sample("restless"), FILL.format(times=60, pause=0))
+    workspace.contract("notify: []", "notify: []\nsandbox: {limits: {growth: 30M}}")
+    code, state, said = ends(workspace)
+    assert (code, state.status, state.why) == (5, "parked", "disk"), said
+    assert "the worker wrote " in said
+    assert "limits.growth is 30M" in said
+
+
+def test_a_check_that_fills_the_disk_is_ended_too(sample: Make, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(small))
+    workspace = sample("restless")
+    fill = "with open('filler', 'wb') as file:\n    while True: file.write(bytes(1 << 20))"
+    path = workspace.path / "tasks.json"
+    tasks = json.loads(path.read_text())
+    tasks[0]["check"] = {"run": ["python", "-c", fill], "timeout": "60s"}
+    path.write_text(json.dumps(tasks))
+    code, state, said = ends(workspace)
+    assert (code, state.status, state.why) == (5, "parked", "disk"), said
+    assert f"the disk of {small} is nearly full" in said
+    assert not os.listdir(small)
+
+
+def test_what_binds_the_sandbox_is_in_the_journal(sample: Make) -> None:
+    workspace = with_worker(sample("restless"), "open('work.txt', 'w').write('mine')\n")
+    ends(workspace)
+    (started,) = workspace.events("supervisor_started")
+    state = workspace.state()
+    assert state
+    assert started.bound or started.unbound  # type: ignore[union-attr]
+    assert state.unbound == started.unbound  # type: ignore[union-attr]
