@@ -213,7 +213,7 @@ class Mounts:
             if target.is_relative_to(policy.workspace):
                 self._need(top, target, is_folder(fd))
         if policy.door:
-            self._bind(open_folder(policy.door), DOOR)
+            self._bind(self._open(policy.door), DOOR)
         for mask in (*self._view.masks, Path("/")):
             if mask != self._view.home:
                 self._add("--remount-ro", mask)
