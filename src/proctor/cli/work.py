@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.cli.read import show
+from proctor.text import safe_line
 from proctor.words import ExitCode
+
+if TYPE_CHECKING:
+    from proctor.sandbox.policy import Policy
 
 
 def diff(given: argparse.Namespace) -> int:
@@ -22,14 +30,35 @@ def diff(given: argparse.Namespace) -> int:
 
 
 def sandbox(given: argparse.Namespace) -> int:
-    """Run a command exactly as a worker would be run; its exit status."""
+    """Run a command exactly as a worker would be run; its exit status. Or say what one could do."""
     from proctor.contract.load import load
     from proctor.errors import UsageError
     from proctor.sandbox.choose import passthrough
-    from proctor.supervisor import policies, process
+    from proctor.supervisor import enclosure, policies, process
 
     process.check_workspace(given.dir)
     contract = load(given.dir)
-    if not given.command:
-        raise UsageError("sandbox: no command; write it after `--`")
-    return passthrough(given.command, policies.base(given.dir, contract), contract.sandbox.kind)
+    if not given.command and not given.explain:
+        raise UsageError("sandbox: no command; write it after `--`, or ask with --explain what it could do")
+    with tempfile.TemporaryDirectory(prefix="proctor-") as scratch:
+        policy = policies.base(given.dir, contract)
+        enclosed = enclosure.enclose(policy, contract, Path(scratch, "session.git"))
+        if given.explain:
+            return _explain(enclosed.policy, contract.sandbox.kind, given.json)
+        code = passthrough(given.command, enclosed.policy, contract.sandbox.kind)
+        for path in enclosure.lift(given.dir, enclosed.before):
+            said = "appeared, and your git would obey it: renamed"
+            print(f"proctor: {safe_line(path)} {said}", file=sys.stderr)
+    return code
+
+
+def _explain(policy: Policy, kind: str, as_json: bool) -> int:
+    from proctor.sandbox import explain
+    from proctor.sandbox.choose import choose
+
+    backend = choose(kind)
+    if as_json:
+        print(json.dumps(explain.facts(policy, backend)))
+    else:
+        show("\n".join(explain.lines(policy, backend)))
+    return ExitCode.DONE

@@ -16,7 +16,7 @@ from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
 from proctor.supervisor import inbox, loop, process, report, startup
-from proctor.supervisor.act import count_output, watch_limits, watch_signs
+from proctor.supervisor.act import count_output, watch_limits, watch_repositories, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
 from proctor.supervisor.session import Options, Session
@@ -77,6 +77,7 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     contract = startup.preflight(workspace)
     s, desk = await startup.open_session(workspace, lock, contract, options)
     beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
+    beside.add(asyncio.create_task(watch_repositories(s)))
     looping = asyncio.create_task(loop.run(s, desk))
     stop = inbox.new_order("stop", s.state.session, s.journal.token, "SIGTERM", {})
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, s.interrupt, stop)
@@ -105,10 +106,10 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     finally:
         for task in beside:
             task.cancel()
-        await asyncio.wait(beside)
         if trouble and s.disk.short():  # whatever broke, it broke for want of room
             ending, trouble = Ending(SessionStatus.PARKED, "disk"), f"{trouble}: {s.disk.said}"
             s.notice(s.disk.said, "disk", "high")
+        await asyncio.wait(beside)
         s.backend.kill_all()
         s.executor.shutdown()
         s.disk.release()

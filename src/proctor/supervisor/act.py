@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from proctor.budget.dimensions import Usage as Tokens
 from proctor.checkpoint.repository import Snapshot
@@ -14,10 +15,11 @@ from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
-from proctor.sandbox.survey import survey
-from proctor.supervisor import policies
+from proctor.sandbox.policy import Policy
+from proctor.supervisor import enclosure, policies
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.session import Running, Session
+from proctor.text import safe_line
 from proctor.words import IterationEnd, RequestKind
 from proctor.worker.base import Ask, Claim, Note, Tool, Usage, WorkerEvent
 from proctor.worker.command import Command, start
@@ -26,6 +28,8 @@ LINGER = 60.0
 """Seconds of silence after a claim before a worker that does not exit is ended; it counts as completed."""
 YOUNG = 5.0
 """A worker that fails within so many seconds without a sign of work has not started."""
+LOOK_EVERY = 2.0
+"""Seconds between looks for repositories that a running worker made."""
 BACK_OFF = (1.0, 3.0)
 """Seconds to wait after a first and a second failed start."""
 CHECK_EVERY = 0.01
@@ -65,9 +69,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     s.account.estimate(prefix=count)
     try:
         await gateway.start(door.folder, None, policies.upstream(contract))
-        seen = await asyncio.to_thread(survey, s.workspace)
-        seen.must_be_whole(s.workspace)
-        policy = policies.for_worker(s, door, intent, seen)
+        enclosed = await _enclose(s, policies.for_worker(s, door, intent), folder)
         over = asyncio.Event()
         command = Command(tuple(contract.worker.command or ()), contract.worker.brief, contract.worker.terminal)
         lines = _Listener(s, desk, intent)
@@ -75,13 +77,15 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
             command,
             brief,
             backend=s.backend,
-            policy=policy,
+            policy=enclosed.policy,
             answers=door.answers,
             on_line=lines.on_line,
             on_exit=over.set,
         )
         now = time.monotonic()
-        s.running = Running(worker, stream, intent.iteration, intent.task, intent.model, over, now, now)
+        s.running = Running(
+            worker, stream, intent.iteration, intent.task, intent.model, over, now, now, before=enclosed.before
+        )
         if worker.running.listener is not None:
             await gateway.listen(worker.running.listener)
         s.dirty = True
@@ -104,6 +108,42 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
             running.worker.release()
         door.remove()
         desk.withdraw("the worker is gone", RequestKind.TOOL)
+
+
+async def _enclose(s: Session, policy: Policy, folder: Path) -> enclosure.Enclosure:
+    """The walls in the workspace as it is now; what is there of git is noted in the iteration's folder."""
+    said: list[str] = []
+
+    def work() -> enclosure.Enclosure:
+        enclosed = enclosure.enclose(policy, s.terms.contract, s.state_dir / "session.git", said.append)
+        enclosure.remember(enclosed.before, folder)
+        return enclosed
+
+    enclosed = await asyncio.to_thread(work)
+    for line in said:
+        s.log("git", line)
+    return enclosed
+
+
+async def put_right(s: Session, iteration: int) -> None:
+    """Rename what a worker planted for the operator's git, once nothing of the worker runs."""
+    before = enclosure.remembered(iteration_dir(s.state_dir, iteration))
+    renamed = await asyncio.to_thread(enclosure.lift, s.workspace, before)
+    if renamed:
+        s.append(ev.Quarantined(iteration=iteration, paths=renamed))
+
+
+async def watch_repositories(s: Session) -> None:
+    """Say while a worker runs that it has made a repository. Looking takes a twentieth of the time at most."""
+    while True:
+        begun = time.monotonic()
+        running = s.running
+        if running is not None and running.before is not None:
+            found = await asyncio.to_thread(enclosure.new_repositories, s.workspace, running.before)
+            for name in set(found) - set(running.nested):
+                s.log("git", f"the worker made a repository, {safe_line(name)}: use no git there until it is renamed")
+            running.nested = found
+        await asyncio.sleep(max(LOOK_EVERY, 20 * (time.monotonic() - begun)))
 
 
 async def _over(running: Running) -> Over:

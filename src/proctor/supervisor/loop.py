@@ -14,7 +14,7 @@ from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
 from proctor.supervisor import briefing, judging, obey, outcome, publish, report
-from proctor.supervisor.act import BACK_OFF, Acted, run_worker
+from proctor.supervisor.act import BACK_OFF, Acted, put_right, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Full
@@ -31,11 +31,11 @@ async def run(s: Session, desk: Desk) -> Ending:
             ending = await one_pass(s, desk)
         except Interrupted:
             ending = await obey.carry_out(s, desk)
-        if ending is not None:
         except Full as short:  # the iteration stays pending: what the worker left is taken down when there is room
             s.log("disk", str(short))
             s.notice(str(short), "disk", "high")
             ending = Ending(SessionStatus.PARKED, "disk")
+        if ending is not None:
             return ending
 
 
@@ -70,6 +70,7 @@ async def pending(s: Session) -> Acted | None:
     intent = s.state.intent
     if intent is None:
         return None
+    await put_right(s, intent.iteration)
     snapshot = await s.timeline.snapshot("after")
     ended = s.state.intent_end
     if ended is None:
@@ -130,12 +131,15 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=briefing.model(s), narrow=narrow)
     brief = briefing.build(s, task, narrow)
     before = await s.timeline.present()
-    s.append(intent)
     s.disk.begin()
+    s.append(intent)
     s.enter(Step.ACT, task.id)
-    how, code, detail = await run_worker(s, desk, intent, brief)
-    s.heed("rollback", "undo")
+    try:
+        how, code, detail = await run_worker(s, desk, intent, brief)
+    finally:
+        await put_right(s, number)
     s.disk.check()
+    s.heed("rollback", "undo")
     report.restore(s)
     snapshot = await s.timeline.snapshot("after")
     changed = await asyncio.to_thread(s.store.diff, before.commit, snapshot.commit)
@@ -152,6 +156,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
         detail=detail,
     )
     s.append(ended)
+    await report.careful(s, snapshot)
     s.check_budget()
     return Acted(number, task.id, snapshot, ended)
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.contract.model import Contract
-from proctor.contract.values import AgentSettings
 from proctor.doors.door import Door
 from proctor.journal import events as ev
 from proctor.sandbox import agents
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
-from proctor.sandbox.survey import Survey
 from proctor.supervisor.terms import Terms
 
 if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of its time to load
@@ -22,29 +19,26 @@ if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of
     from proctor.supervisor.session import Session
 
 
-def base(workspace: Path, contract: Contract, configured: Iterable[str] = ()) -> Policy:
-    """What every worker of this contract may see and do, and `proctor sandbox` too.
-
-    `configured` are the folders below the workspace that may hold settings of agents.
-    """
+def base(workspace: Path, contract: Contract) -> Policy:
+    """What every worker of this contract may see and do, whatever the workspace holds; `proctor sandbox` too."""
     state = contract.state
     limits = contract.sandbox.limits
-    untrusted = contract.sandbox.agent_settings is AgentSettings.IGNORE
+    commands = (contract.worker.command, *(check.run for check in contract.progress.checks))
     granted = {name: os.environ[name] for name in state.environment.variables if name in os.environ}
     return Policy(
         workspace=workspace,
         protect=Terms(contract, "").protected(),
         hide=state.hide,
-        blank=agents.present(workspace, configured) if untrusted else (),
+        programs=tuple(dict.fromkeys(command[0] for command in commands if command)),
         unix_sockets=contract.sandbox.unix_sockets,
         environment={**agents.ENVIRONMENT, **granted},
         limits=Limits(limits.memory, limits.processes, limits.file_size, limits.open_files, limits.scratch),
     )
 
 
-def for_worker(s: Session, door: Door, intent: ev.IterationStarted, seen: Survey) -> Policy:
-    """The policy of one iteration's worker in a workspace as it was `seen`; nested repositories stay as they are."""
-    policy = base(s.workspace, s.terms.contract, seen.configured)
+def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
+    """The policy of one iteration's worker, whatever the workspace holds."""
+    policy = base(s.workspace, s.terms.contract)
     specs = tuple(task.spec for task in s.state.tasks if task.spec)
     told = {
         "PROCTOR_TASK": str(intent.task),
@@ -57,14 +51,13 @@ def for_worker(s: Session, door: Door, intent: ev.IterationStarted, seen: Survey
     }
     if intent.model:
         told["PROCTOR_MODEL"] = intent.model
-    bindable = (name for name in seen.repositories if not os.path.islink(s.workspace / name))
-    protect = (*policy.protect, *specs, *bindable)
+    protect = (*policy.protect, *specs)
     return replace(policy, protect=protect, environment={**policy.environment, **told}, door=door.folder, listen=True)
 
 
 def for_check(s: Session) -> Policy:
     """The walls of a check: no door, no variables of the operator."""
-    return replace(base(s.workspace, s.terms.contract), protect=(), blank=(), environment={})
+    return replace(base(s.workspace, s.terms.contract), protect=(), environment={})
 
 
 def upstream(contract: Contract) -> Upstream | None:

@@ -25,9 +25,10 @@ from proctor.journal.stream import StreamWriter
 from proctor.oracle.freeze import Frozen
 from proctor.progress import plateau
 from proctor.repository.layout import Layout
+from proctor.repository.planted import Before
 from proctor.supervisor.account import Account
-from proctor.supervisor.inbox import Order
 from proctor.supervisor.disk import Watch
+from proctor.supervisor.inbox import Order
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
@@ -91,6 +92,7 @@ class Running:
     last_error: str = ""
     live: LiveBlast = field(default_factory=LiveBlast)
     touched: bool = False
+    before: Before | None = None
     nested: tuple[str, ...] = ()
     indexed: int = 0
     indexed_at: float = 0.0

@@ -1,0 +1,107 @@
+"""What surrounds a launch in a workspace that workers write: what is seen before it, the walls made of that, and what
+is put right after it.
+
+What the operator's git would execute is read-only while a worker runs, and what of that kind appeared meanwhile is
+renamed afterwards. Only real walls can keep the two apart, so the weaker backends get none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from proctor.contract.model import Contract
+from proctor.contract.values import AgentSettings, Git, SandboxKind
+from proctor.repository import executed, layout, planted, session
+from proctor.sandbox import agents
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.survey import survey
+
+BEFORE = "before.json"
+"""In an iteration's folder: what was there of git when its worker was started."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A launch's walls, and what was there before it; None where nothing is put right afterwards."""
+
+    policy: Policy
+    before: planted.Before | None
+
+
+def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lambda line: None) -> Enclosure:
+    """The walls of a launch in the workspace as it is now. Call it while no worker runs there.
+
+    The session's own repository is made or kept at `repository`. `say` gets lines for the operator.
+    """
+    if contract.sandbox.kind is not SandboxKind.BWRAP:
+        return Enclosure(policy, None)
+    workspace = policy.workspace
+    seen = survey(workspace)
+    seen.must_be_whole(workspace)
+    found = layout.find(workspace)
+    own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say)
+    orders = executed.executed(found, seen.repositories)
+    before = planted.look(workspace, seen.repositories, orders, planted.bare_repositories(workspace))
+    untrusted = contract.sandbox.agent_settings is AgentSettings.IGNORE
+    walls = replace(
+        policy,
+        protect=_merged(policy.protect, executed.standing(workspace, (*seen.repositories, *orders)), seen.unread),
+        hide=_merged(policy.hide, (special.path for special in seen.specials)),
+        blank=agents.present(workspace, seen.configured) if untrusted else (),
+        repository=own,
+        environment={**session.environment(found), **policy.environment},
+    )
+    return Enclosure(walls, before)
+
+
+def lift(workspace: Path, before: planted.Before | None) -> tuple[str, ...]:
+    """Renames what appeared since and the operator's git would obey, once no worker runs; the paths as they were."""
+    return planted.quarantine(workspace, before) if before is not None else ()
+
+
+def new_repositories(workspace: Path, before: planted.Before) -> tuple[str, ...]:
+    """The `.git` that were not there before; a look while the worker runs, so a hint."""
+    return tuple(name for name in survey(workspace).repositories if name not in before.repositories)
+
+
+def remember(before: planted.Before | None, folder: Path) -> None:
+    """Keep what was there before beside an iteration's other files, for a supervisor that finds its worker gone."""
+    if before is not None:
+        (folder / BEFORE).write_bytes(msgspec.json.encode(_escaped(before)))
+
+
+def remembered(folder: Path) -> planted.Before | None:
+    """What was kept; None if nothing was."""
+    try:
+        found = msgspec.json.decode((folder / BEFORE).read_bytes(), type=dict[str, dict[str, str]])
+    except (OSError, msgspec.DecodeError):
+        return None
+    return planted.Before(**{part: _names(table, _read) for part, table in found.items()})
+
+
+def _escaped(before: planted.Before) -> dict[str, dict[str, str]]:
+    parts = {"repositories": before.repositories, "bare": before.bare, "executed": before.executed}
+    return {part: _names(table, _shown) for part, table in parts.items()}
+
+
+def _names(table: dict[str, str], how: Callable[[str], str]) -> dict[str, str]:
+    return {how(name): how(text) for name, text in table.items()}
+
+
+def _shown(name: str) -> str:
+    """A name of any bytes as JSON can hold it: each byte as the character of its number."""
+    return name.encode(errors="surrogateescape").decode("latin-1")
+
+
+def _read(name: str) -> str:
+    return name.encode("latin-1").decode(errors="surrogateescape")
+
+
+def _merged(*lists: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for one in lists for path in one))

@@ -1,0 +1,98 @@
+"""What surrounds a launch: what is looked at before it, and what is put right after it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from proctor.contract.load import load
+from proctor.sandbox.choose import passthrough
+from proctor.supervisor import enclosure, policies
+
+CONTRACT = """\
+goal: try
+worker: {kind: command, command: [/bin/true]}
+state: {commits: none}
+sandbox: {kind: KIND}
+budget: {iterations: {limit: 3, on_exhaustion: stop}}
+progress: {checks: [{run: [/bin/true]}]}
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    place = tmp_path / "place"
+    place.mkdir()
+    for words in (["init", "-q"], ["config", "core.hooksPath", ".hooks"]):
+        subprocess.run(["git", *words], cwd=place, check=True)
+    contract(place, "bwrap")
+    return place
+
+
+def contract(place: Path, kind: str) -> None:
+    (place / "proctor.yaml").write_text(CONTRACT.replace("KIND", kind))
+
+
+def enclose(workspace: Path, scratch: Path) -> enclosure.Enclosure:
+    terms = load(workspace)
+    return enclosure.enclose(policies.base(workspace, terms), terms, scratch / "session.git")
+
+
+def inside(walls: enclosure.Enclosure, script: str) -> int:
+    child = os.fork()  # what runs in the foreground becomes the process's own end
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 99
+    try:
+        code = passthrough(["sh", "-c", script], walls.policy)
+    finally:
+        os._exit(code)
+
+
+def test_what_git_would_obey_is_read_only_and_what_appears_of_it_is_renamed(workspace: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "old"], cwd=workspace, check=True)
+    walls = enclose(workspace, tmp_path)
+    script = "git init -q new && ! touch old/.git/x 2>/dev/null && mkdir .hooks && echo touch x >.hooks/pre-commit"
+    assert inside(walls, script) == 0
+    assert enclosure.lift(workspace, walls.before) == (".hooks", "new/.git")
+    assert not (workspace / "new/.git").exists()
+    assert (workspace / "old/.git/HEAD").exists()
+
+
+def test_what_was_there_before_is_remembered_with_names_of_any_bytes(workspace: Path, tmp_path: Path) -> None:
+    odd = os.fsdecode(b"odd\xff\n")
+    subprocess.run(["git", "init", "-q", odd], cwd=workspace, check=True)
+    walls = enclose(workspace, tmp_path)
+    enclosure.remember(walls.before, tmp_path)
+    assert enclosure.remembered(tmp_path) == walls.before
+    assert enclosure.lift(workspace, enclosure.remembered(tmp_path)) == ()
+    assert (workspace / odd / ".git").exists()
+
+
+def test_sockets_in_the_workspace_cannot_be_reached(workspace: Path, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(workspace / "dev.sock"))
+        server.listen()
+        walls = enclose(workspace, tmp_path)
+        dial = "import socket; socket.socket(socket.AF_UNIX).connect('dev.sock')"
+        assert inside(walls, f'! python3 -c "{dial}" 2>/dev/null') == 0
+
+
+def test_a_repository_made_while_a_worker_runs_is_seen(workspace: Path, tmp_path: Path) -> None:
+    walls = enclose(workspace, tmp_path)
+    assert walls.before is not None
+    assert enclosure.new_repositories(workspace, walls.before) == ()
+    subprocess.run(["git", "init", "-q", "new"], cwd=workspace, check=True)
+    assert enclosure.new_repositories(workspace, walls.before) == ("new/.git",)
+
+
+@pytest.mark.parametrize("kind", ["weak", "none"])
+def test_without_real_walls_the_worker_has_the_users_own_repository(workspace: Path, tmp_path: Path, kind: str) -> None:
+    contract(workspace, kind)
+    walls = enclose(workspace, tmp_path)
+    assert walls.policy.repository is None
+    assert enclosure.lift(workspace, walls.before) == ()
