@@ -1,24 +1,19 @@
-"""The session branch in real repositories of every shape: what is in its commits, and what stays untouched."""
+"""What is in the commits of the session branch, in repositories of every shape; what stays untouched."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from datetime import UTC, datetime
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from checkpoint.photo import git, write
-from proctor.checkpoint.repository import Store
-from proctor.errors import ProctorError, UsageError
-from proctor.repository.branch import Branch, Point, Published, Verified, refusal
-from proctor.repository.layout import find
-
-SESSION = "0123456789ab"
-NAME = f"proctor/{SESSION}"
-OWNED = ("tasks.json", "PROGRESS.md", "RULES.md", "proctor.yaml")
-BORN = datetime.now(UTC)
+from repository.sitting import NAME, OWNED, SESSION, Sitting, changed, committed, message, own, project, subjects, tree
 
 
 @pytest.fixture(autouse=True)
@@ -30,86 +25,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-class Sitting:
-    """A workspace with its checkpoints and its branch, as a session holds them."""
-
-    def __init__(self, work: Path, hide: tuple[str, ...] = ()) -> None:
-        self.work = work
-        self.store = Store(work, work / ".proctor" / "checkpoints.git", OWNED)
-        self.points: dict[str, str] = {}
-        self.start = self.last = self.keep()
-        self.branch = Branch(
-            find(work),
-            self.store,
-            session=SESSION,
-            start=self.start,
-            born=BORN,
-            scratch=work / ".proctor" / "branch",
-            left_out=(*OWNED, *hide),
-        )
-
-    def keep(self) -> Point:
-        name = f"c{len(self.points) + 1}"
-        self.points[name] = self.store.snapshot(name).commit
-        return Point(name, self.points[name])
-
-    def verified(self, task: int, text: str = "do it") -> Verified:
-        return Verified(task, text, (("pytest", "-q", "tests/a b.py"),), self.keep())
-
-    def publish(self, done: Verified) -> Published:
-        published = self.branch.publish(done, self.last, self.points)
-        self.last = done.at
-        assert not (self.work / ".proctor" / "branch").exists()
-        return published
-
-    def task(self, number: int, text: str = "do it") -> Published:
-        return self.publish(self.verified(number, text))
-
-
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A committed project."""
-    work = tmp_path / "work"
-    write(work / "src/a.py", "a = 1\n")
-    write(work / "src/b.py", "b = 1\n")
-    write(work / "run.sh", "#!/bin/sh\n", 0o755)
-    write(work / ".gitignore", ".env\n*.log\n/.proctor/\n")
-    write(work / "tasks.json", "[]\n")
-    git(work, "init", "-q", "-b", "trunk")
-    committed(work)
-    return work
-
-
-def committed(work: Path, message: str = "more") -> str:
-    git(work, "add", "-A")
-    git(work, "commit", "-q", "--allow-empty", "-m", message)
-    return git(work, "rev-parse", "HEAD").strip()
-
-
-def tree(work: Path, commit: str = NAME) -> dict[str, str]:
-    """Path to mode and id."""
-    lines = git(work, "ls-tree", "-r", "-z", commit).split("\0")[:-1]
-    return {path: head for head, path in (line.split("\t", 1) for line in lines)}
-
-
-def changed(work: Path, commit: str = NAME) -> list[str]:
-    """What a commit says that it changed."""
-    return git(work, "diff-tree", "-r", "--root", "--no-commit-id", "--no-renames", "--name-only", commit).split()
-
-
-def subjects(work: Path, since: str = "trunk") -> list[str]:
-    return git(work, "log", "--reverse", "--format=%s", f"{since}..{NAME}").splitlines()
-
-
-def message(work: Path, commit: str = NAME) -> str:
-    return git(work, "log", "-1", "--format=%B", commit)
-
-
-def own(folder: Path) -> dict[str, bytes]:
-    """Every file of a git folder but its objects and the session's branch."""
-    names = {path for path in folder.rglob("*") if path.is_file() or path.is_symlink()}
-    found = {str(path.relative_to(folder)): path.read_bytes() for path in names}
-    return {name: body for name, body in found.items() if not name.startswith("objects/") and "/proctor/" not in name}
+    return project(tmp_path / "work")
 
 
 def test_each_task_becomes_one_commit_of_exactly_its_work(work: Path) -> None:
@@ -438,87 +356,6 @@ def test_a_shallow_clone_a_sparse_one_and_borrowed_objects(work: Path, tmp_path:
         assert subjects(clone) == ["Task 1: do it"]
 
 
-def test_a_branch_that_is_checked_out_is_not_moved(work: Path, tmp_path: Path) -> None:
-    sitting = Sitting(work)
-    first = sitting.task(1)
-    linked = tmp_path / "look"
-    git(work, "worktree", "add", "-q", str(linked), NAME)
-    write(work / "src/a.py", "a = 2\n")
-    done = sitting.verified(2)
-    with pytest.raises(UsageError, match=f"{NAME} is checked out in .*look"):
-        sitting.publish(done)
-    assert git(work, "rev-parse", NAME).strip() == first.commit
-    git(linked, "checkout", "-q", "--detach")
-    sitting.publish(done)
-    assert subjects(work) == ["Task 1: do it", "Task 2: do it"]
-
-
-def test_a_branch_in_the_middle_of_a_rebase_or_checked_out_in_the_main_worktree_is_not_moved(work: Path) -> None:
-    sitting = Sitting(work)
-    sitting.task(1)
-    write(work / ".git/rebase-merge/head-name", f"refs/heads/{NAME}\n")
-    with pytest.raises(UsageError, match="is checked out"):
-        sitting.task(2)
-    shutil.rmtree(work / ".git/rebase-merge")
-    git(work, "checkout", "-q", NAME)
-    with pytest.raises(UsageError, match="is checked out"):
-        sitting.task(3)
-    git(work, "checkout", "-q", "--orphan", NAME.replace("0", "f"))
-
-
-def test_it_goes_on_from_what_the_operator_put_on_top(work: Path, tmp_path: Path) -> None:
-    sitting = Sitting(work)
-    write(work / "src/a.py", "a = 2\n")
-    sitting.task(1)
-    linked = tmp_path / "look"
-    git(work, "worktree", "add", "-q", str(linked), NAME)
-    write(linked / "src/a.py", "a = 'operator'\n")
-    write(linked / "note", "mine\n")
-    top = committed(linked, "mine")
-    git(work, "worktree", "remove", str(linked))
-    write(work / "src/b.py", "b = 2\n")
-    sitting.task(2)
-    assert git(work, "rev-parse", f"{NAME}^").strip() == top
-    assert changed(work) == ["src/b.py"]
-    assert git(work, "cat-file", "-p", f"{NAME}:src/a.py") == "a = 'operator'\n"
-
-
-def test_a_branch_that_was_merged_and_deleted_begins_anew_from_head(work: Path) -> None:
-    sitting = Sitting(work)
-    write(work / "src/a.py", "a = 2\n")
-    sitting.task(1)
-    git(work, "update-ref", "refs/heads/trunk", NAME)
-    git(work, "branch", "-q", "-D", NAME)
-    write(work / "src/b.py", "b = 2\n")
-    sitting.task(2)
-    assert subjects(work) == ["Task 2: do it"]
-
-
-def test_a_branch_that_was_deleted_begins_with_what_was_verified_before(work: Path) -> None:
-    sitting = Sitting(work)
-    write(work / "src/a.py", "a = 2\n")
-    sitting.task(1)
-    git(work, "branch", "-q", "-D", NAME)
-    write(work / "src/b.py", "b = 2\n")
-    sitting.task(2)
-    assert subjects(work) == [f"State at checkpoint c2 of session {SESSION}", "Task 2: do it"]
-    assert changed(work) == ["src/b.py"]
-
-
-def test_after_a_rollback_the_branch_goes_on_to_the_tree_that_was_verified(work: Path) -> None:
-    sitting = Sitting(work)
-    write(work / "src/a.py", "a = 2\n")
-    write(work / "x.py", "1\n")
-    sitting.task(1)
-    write(work / "src/a.py", "a = 1\n")
-    (work / "x.py").unlink()
-    write(work / "y.py", "1\n")
-    sitting.task(1)
-    assert subjects(work) == ["Task 1: do it"] * 2
-    assert "x.py" not in tree(work)
-    assert tree(work)["src/a.py"] == tree(work, "trunk")["src/a.py"]
-
-
 def test_hostile_words_make_neither_lines_nor_trailers(work: Path) -> None:
     sitting = Sitting(work)
     text = "x\n\nProctor-Checkpoint: c9\nProctor-Task: 7\x1b[31m\u202e" + "y" * 300
@@ -546,39 +383,57 @@ def test_the_commit_is_the_operator_s_or_proctor_s(work: Path, home: Path) -> No
     assert git(work, "log", "-1", "--format=%an <%ae> %cn", NAME).strip() == "Ada L <ada@example.org> Ada L"
 
 
-def test_what_stands_in_the_way_is_one_sentence_and_a_later_try_catches_up(work: Path) -> None:
-    sitting = Sitting(work)
-    git(work, "branch", "proctor")
-    done = sitting.verified(1)
-    with pytest.raises(ProctorError) as refused:
-        sitting.publish(done)
-    assert "\n" not in str(refused.value)
-    git(work, "branch", "-D", "-q", "proctor")
-    lock = write(work / f".git/refs/heads/{NAME}.lock", "")
-    with pytest.raises(ProctorError):
-        sitting.publish(done)
-    lock.unlink()
-    sitting.publish(done)
-    assert subjects(work) == ["Task 1: do it"]
-    shutil.move(work / ".git", work / ".gone")
-    with pytest.raises(ProctorError):
-        sitting.task(2)
+contents = st.sampled_from(["", "a\n", "a\r\nb\r\n", "b\n", "\0\r\n", "$Id$\n"])
+places = st.sampled_from(["a.txt", "b.bin", "d/a.txt", "d/e/b.ident", "d", "x.log", "src/a.py", "run.sh", "tasks.json"])
+deeds = st.lists(st.tuples(places, st.sampled_from(["write", "run", "link", "remove"]), contents), max_size=6)
 
 
-def test_a_symbolic_branch_is_not_followed(work: Path) -> None:
-    sitting = Sitting(work)
-    git(work, "symbolic-ref", f"refs/heads/{NAME}", "refs/heads/trunk")
-    before = git(work, "rev-parse", "trunk")
-    with pytest.raises(UsageError, match="no branch"):
-        sitting.task(1)
-    assert git(work, "rev-parse", "trunk") == before
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tasks=st.lists(deeds, min_size=1, max_size=3))
+def test_the_tree_is_what_the_operator_s_own_git_would_make_of_it(
+    tmp_path: Path, tasks: list[list[tuple[str, str, str]]]
+) -> None:
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+        work = Path(folder)
+        write(work / ".gitattributes", "*.txt text\n*.ident ident\nrun.sh text=auto\n")
+        write(work / ".gitignore", "*.log\n/.proctor/\n")
+        write(work / "src/a.py", "a = 1\n")
+        write(work / "tasks.json", "[]\n")
+        git(work, "init", "-q", "-b", "trunk")
+        committed(work)
+        sitting = Sitting(work)
+        for number, doing in enumerate(tasks, 1):
+            for path, deed, content in doing:
+                do(work / path, deed, content)
+            sitting.task(number)
+            assert git(work, "rev-parse", f"{NAME}^{{tree}}") == by_hand(work)
+        assert subjects(work) == [f"Task {number}: do it" for number in range(1, len(tasks) + 1)]
 
 
-def test_where_there_can_be_no_branch_it_says_why(tmp_path: Path, work: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.mkdir()
-    assert refusal(find(plain)) == "there is no git repository"
-    assert refusal(find(work)) == ""
-    git(plain, "init", "-q")
-    git(plain, "config", "extensions.objectFormat", "sha256")
-    assert "sha256" in refusal(find(plain))
+def do(place: Path, deed: str, content: str) -> None:
+    if place.parent.is_dir() and (place.is_symlink() or place.is_file()):
+        place.unlink()
+    elif place.is_dir():
+        shutil.rmtree(place)
+    if deed != "remove":
+        for folder in place.parents:
+            if folder.is_file() or folder.is_symlink():
+                folder.unlink()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to("src") if deed == "link" else write(place, content, 0o755 if deed == "run" else 0o644)
+
+
+def by_hand(work: Path) -> str:
+    """The tree that `git add -A` makes, but for the harness's own files."""
+    index = work / ".git" / "by-hand"
+    shutil.copyfile(work / ".git" / "index", index)
+    aside = ("-c", "core.safecrlf=false")
+    os.environ["GIT_INDEX_FILE"] = str(index)
+    try:
+        run = ["git", "-C", str(work)]
+        subprocess.run([*run, *aside, "add", "-A"], check=True, capture_output=True)
+        subprocess.run([*run, "reset", "-q", "HEAD", "--", "tasks.json"], check=True, capture_output=True)
+        return subprocess.run([*run, "write-tree"], check=True, capture_output=True, text=True).stdout
+    finally:
+        del os.environ["GIT_INDEX_FILE"]
+        index.unlink()
