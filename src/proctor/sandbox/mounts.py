@@ -96,11 +96,7 @@ class Mounts:
             self._add("--ro-bind", NOTHING, target)
 
     def _host(self) -> None:
-        for name in host.SYSTEM:
-            if os.path.islink(name):
-                self._add("--symlink", os.readlink(name), name)
-            elif os.path.isdir(name):
-                self._add("--ro-bind", name, name)
+        self._add(*_system(host.SYSTEM))
         self._add("--dev", "/dev", "--proc", "/proc", "--dir", "/run")
         for folder in (*host.SCRATCH, "/dev/shm"):  # noqa: S108
             self._sized(folder, "1777")
@@ -256,6 +252,18 @@ class Mounts:
             make_below(top, parts, folder)
         else:
             raise UsageError(f"{target}: nothing is there to bind over, and nothing is made there: create it first")
+
+
+@cache
+def _system(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The system's folders, looked at once; one that goes away later is left out."""
+    words: list[str] = []
+    for name in names:
+        if os.path.islink(name):
+            words += ("--symlink", os.readlink(name), name)
+        elif os.path.isdir(name):
+            words += ("--ro-bind-try", name, name)
+    return tuple(words)
 
 
 def _paths(names: Iterable[str]) -> set[Path]:
