@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 KERNEL = ("acpi", "asound", "interrupts", "kcore", "key-users", "keys", "latency_stats", "sched_debug", "scsi",
@@ -108,9 +108,15 @@ def _is_private(about: os.stat_result, folder: bool) -> bool:
 
 def mounted(system: tuple[str, ...]) -> tuple[Path, ...]:
     """The folders below the system's on which something else is mounted that is no part of it."""
+    with open("/proc/self/mountinfo", "rb") as file:
+        return _mounted(file.read(), system)
+
+
+@lru_cache(maxsize=8)
+def _mounted(table: bytes, system: tuple[str, ...]) -> tuple[Path, ...]:
     below = tuple(f"{folder}/" for folder in system)
-    with open("/proc/self/mountinfo", "rb") as lines:
-        places = {os.fsdecode(re.sub(rb"\\(\d{3})", _octal, line.split(b" ", 5)[4])) for line in lines}
+    lines = table.splitlines()
+    places = {os.fsdecode(re.sub(rb"\\(\d{3})", _octal, line.split(b" ", 5)[4])) for line in lines}
     data = (place for place in places if place.startswith(below) and place != "/usr/local")
     return tuple(sorted(Path(place) for place in data if not _of_packages(place) and os.path.isdir(place)))
 
