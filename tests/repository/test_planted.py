@@ -36,6 +36,7 @@ def top(tmp_path: Path) -> Path:
 
 def operate(top: Path) -> None:
     """What an operator does after a session, at the top and in every folder of the tree."""
+    subprocess.run(["chmod", "-R", "u+rwX", top], check=True)
     (top / "part0").mkdir(exist_ok=True)
     (top / "part0" / "file0.txt").write_text("own\n")
     for words in (["status"], ["diff"], ["add", "-A"], ["commit", "-qm", "Mine"], ["status"], ["diff", "HEAD"]):
@@ -283,4 +284,6 @@ def test_names_depth_and_numbers_do_not_matter(top: Path) -> None:
     assert stat.S_IMODE(os.stat(top / "closed").st_mode) == 0
     assert os.path.isdir("/bin")
     assert quarantine(top, before) == ()
+    os.chmod(top / "closed", 0o700)
+    os.chmod(top / "closed" / "in", 0o700)
     subprocess.run(["rm", "-rf", top], check=True)  # deeper than what cleans up afterwards can go

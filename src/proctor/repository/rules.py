@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _PATTERN = re.compile(r'\s*("(?:\\.|[^"\\])*"|\S+)')
@@ -11,12 +11,12 @@ _PATTERN = re.compile(r'\s*("(?:\\.|[^"\\])*"|\S+)')
 
 def ignores(text: str, below: str) -> str:
     """Ignore rules written for a folder, as they read from the folder `below` it ("" for the same one)."""
-    return _lines(_ignored(line, below) for line in text.splitlines())
+    return _lines(text, below, _ignored)
 
 
 def attributes(text: str, below: str) -> str:
     """Attribute rules likewise. Macros stay; a rule for the way down to the workspace says nothing of its files."""
-    return _lines(_attributed(line, below) for line in text.splitlines())
+    return _lines(text, below, _attributed)
 
 
 def above(top: Path, prefix: str, name: str) -> Iterator[tuple[str, str]]:
@@ -35,49 +35,59 @@ def content(file: Path | None) -> str:
         return ""
 
 
-def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines if line)
+def _lines(text: str, below: str, moved: Callable[[str, list[str]], Iterator[str]]) -> str:
+    if text and not text.endswith("\n"):
+        text += "\n"
+    if not below:
+        return text
+    way = below.split("/")
+    return "".join(f"{new}\n" for line in text.splitlines() for new in sorted(moved(line, way)))
 
 
-def _ignored(line: str, below: str) -> str:
-    if not line.strip() or line.startswith("#"):
-        return ""
-    negated = "!" if line.startswith("!") else ""
-    pattern = _moved(line[len(negated) :], below, folders=True)
-    return negated + pattern if pattern else ""
+def _ignored(line: str, way: list[str]) -> Iterator[str]:
+    if line.strip() and not line.startswith("#"):
+        negated = "!" if line.startswith("!") else ""
+        for pattern in _moved(line[len(negated) :], way, folders=True):
+            yield negated + pattern
 
 
-def _attributed(line: str, below: str) -> str:
-    if not line.strip() or line.lstrip().startswith("#"):
-        return ""
+def _attributed(line: str, way: list[str]) -> Iterator[str]:
     found = _PATTERN.match(line)
-    if found is None or found[1].startswith("[attr]") or found[1].startswith('"'):
-        return line
-    pattern = _moved(found[1], below, folders=False)
-    return pattern + line[found.end() :] if pattern else ""
+    if found is None or found[1].startswith("#"):
+        return
+    if found[1].startswith(("[attr]", '"')):
+        yield line
+        return
+    for pattern in _moved(found[1], way, folders=False):
+        yield pattern + line[found.end() :]
 
 
-def _moved(pattern: str, below: str, folders: bool) -> str:
-    """A pattern as it reads `below`; "" when it cannot match anything there.
+def _moved(pattern: str, way: list[str], folders: bool) -> set[str]:
+    """A pattern as it reads at the end of the way: none when it cannot match anything there, several when it can in several ways.
 
     `folders`: a pattern that matches a folder also says something about all in it.
     """
-    way = below.split("/") if below else []
     bare = pattern.rstrip()
-    if not way:
-        return bare
-    if "/" not in bare.rstrip("/"):
-        return "*" if folders and any(_like(bare.rstrip("/"), part) for part in way) else bare
-    parts = bare.lstrip("/").split("/")
-    for number, part in enumerate(way):
-        if parts[0] == "**":  # any depth, so also from here on
-            return "/".join(parts)
-        if not _like(parts[0], part):
-            return ""
-        parts = parts[1:]
-        if not parts or parts == [""] or (parts == ["**"] and number < len(way)):
-            return "*" if folders or parts == ["**"] else ""
-    return "/" + "/".join(parts)
+    name = bare.rstrip("/")
+    if "/" in name:
+        return set(_rest(bare.lstrip("/").split("/"), way, folders))
+    return {"*"} if folders and any(_like(name, part) for part in way) else {bare}
+
+
+def _rest(parts: list[str], way: list[str], folders: bool) -> Iterator[str]:
+    """What is left of a pattern's components at the end of the way."""
+    if parts == ["**"]:
+        yield "*"
+    elif parts in ([], [""]):
+        if folders:
+            yield "*"
+    elif not way:
+        yield "/" + "/".join(parts)
+    elif parts[0] == "**":  # any number of folders: none, or this one and more
+        yield from _rest(parts[1:], way, folders)
+        yield from _rest(parts, way[1:], folders)
+    elif _like(parts[0], way[0]):
+        yield from _rest(parts[1:], way[1:], folders)
 
 
 def _like(pattern: str, name: str) -> bool:
