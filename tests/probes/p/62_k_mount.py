@@ -1,0 +1,12 @@
+# PROBE: mount a tmpfs
+# GOAL: deny
+# CONTROL: root
+import ctypes
+import os
+
+from probelib import CFG, allowed, sys_result
+
+d = CFG["ws"] + "/mnt"
+os.makedirs(d, exist_ok=True)
+sys_result("mount", ctypes.c_char_p(b"none"), ctypes.c_char_p(d.encode()), ctypes.c_char_p(b"tmpfs"), 0, None)
+allowed("mounted")
