@@ -109,10 +109,13 @@ def around(folder: Path) -> Path:
     above = folder.parent
     if folder.name not in {"bin", "sbin", "libexec", "condabin", "Scripts"}:
         return folder
-    installed = any((above / mark).exists() for mark in MARKS) or (
-        any((above / mark).exists() for mark in INSTALLED) and not any((above / mark).exists() for mark in LIVED_IN)
-    )
+    installed = _holds(above, MARKS) or (_holds(above, INSTALLED) and not _holds(above, LIVED_IN))
     return above if installed else folder
+
+
+def _holds(folder: Path, names: Iterable[str]) -> bool:
+    """Whether one of these is in the folder; what this user may not look into holds none."""
+    return any(os.path.exists(folder / name) for name in names)
 
 
 def passes(path: Path, workspace: Path | None) -> bool:
@@ -159,7 +162,7 @@ def _installation(file: Path, homes: tuple[Path, ...]) -> Iterator[Path]:
 
 def _marked(file: Path) -> Path | None:
     """The environment that a file belongs to."""
-    return next((folder for folder in file.parents if any((folder / mark).exists() for mark in MARKS)), None)
+    return next((folder for folder in file.parents if _holds(folder, MARKS)), None)
 
 
 def _interpreters(file: Path) -> Iterator[str]:
