@@ -53,7 +53,8 @@ def _by_fork(connection: socket.socket, network: int, port: int) -> None:
         if os.stat(f"/proc/self/fd/{owner}").st_ino != os.stat("/proc/self/ns/user").st_ino:
             _setns(owner, CLONE_NEWUSER)
         _setns(network, CLONE_NEWNET)
-        socket.send_fds(connection, [b"+"], [_listen(port).fileno()])
+        server = _listen(port)
+        socket.send_fds(connection, [b"+"], [server.fileno()])
     except BaseException as error:
         connection.send(str(error).encode()[:256])
     finally:
