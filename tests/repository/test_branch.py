@@ -342,13 +342,17 @@ def test_inside_a_submodule_its_own_repository_has_the_branch(work: Path, tmp_pa
     assert changed(outer / "sub") == ["src/a.py"]
 
 
-def test_a_shallow_clone_a_sparse_one_and_borrowed_objects(work: Path, tmp_path: Path) -> None:
+def test_clones_that_are_shallow_sparse_borrowing_or_without_blobs(work: Path, tmp_path: Path) -> None:
     committed(work)
-    shallow, borrowing = tmp_path / "shallow", tmp_path / "borrowing"
+    shallow, borrowing, blobless = tmp_path / "shallow", tmp_path / "borrowing", tmp_path / "blobless"
+    git(work, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{work}", str(blobless))
+    git(blobless, "config", "remote.origin.url", "/nowhere")
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{work}", str(shallow))
     git(tmp_path, "clone", "-q", "--shared", str(work), str(borrowing))
     git(shallow, "sparse-checkout", "set", "--sparse-index", "src")
-    for clone in (shallow, borrowing):
+    git(borrowing, "update-index", "--split-index")
+    for clone in (shallow, borrowing, blobless):
         sitting = Sitting(clone)
         write(clone / "src/a.py", "a = 2\n")
         sitting.task(1)

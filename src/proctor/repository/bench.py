@@ -205,9 +205,9 @@ class Bench:
 
     def _chosen(self, found: list[Delta], held: Held) -> list[Delta]:
         """Without what is not the worker's, and without nested repositories and what they hold."""
-        folders = {parent for path in self._base for parent in parents(path)}
-        links = {path for path, (mode, _) in self._base.items() if mode == _LINK}
+        folders = {parent for path in self._base for parent in parents(path)} if held.notes.repositories else set()
         nested = {path for path in held.notes.repositories if self._full(path) not in folders}
+        links = {path for path, (mode, _) in self._base.items() if mode == _LINK}
         return [
             delta
             for delta in found
@@ -249,6 +249,8 @@ class Bench:
     def _lay(self, paths: list[bytes], files: str, where: Path) -> None:
         """Write files of a checkpoint's tree below a folder, their bytes as they are."""
         where.mkdir(parents=True, exist_ok=True)
+        if not paths:
+            return
         self._plain.run("read-tree", files)
         self._plain.run("checkout-index", "-z", "--stdin", "-f", "-q", input=joined(paths), work=where)
 

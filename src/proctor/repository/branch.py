@@ -141,9 +141,12 @@ class Branch:
     def _ours(self, bench: Bench, tip: str) -> list[tuple[str, dict[str, str]]]:
         """The session's commits on the branch with their trailers, the newest first."""
         search = ("--fixed-strings", f"--grep=Proctor-Session: {self._session}", f"--max-age={self._since}")
+        body = bench.theirs.run("cat-file", "--batch", input=bench.theirs.run("rev-list", *search, tip))
         found = []
-        for commit in bench.theirs.run("rev-list", *search, tip).decode().split():
-            message = text(bench.theirs.run("cat-file", "commit", commit)).partition("\n\n")[2]
+        while body:
+            head, _, body = body.partition(b"\n")
+            commit, _, size = head.decode().split(" ")
+            message, body = text(body[: int(size)]).partition("\n\n")[2], body[int(size) + 1 :]
             block = message.rstrip().rpartition("\n\n")[2]
             trailers = dict(line.split(": ", 1) for line in block.splitlines() if line.startswith("Proctor-"))
             if trailers.get("Proctor-Session") == self._session:
