@@ -63,7 +63,7 @@ def _attributed(line: str, way: list[str]) -> Iterator[str]:
 
 
 def _moved(pattern: str, way: list[str], folders: bool) -> set[str]:
-    """A pattern as it reads at the end of the way: none when it cannot match anything there, several when it can in several ways.
+    """A pattern as it reads at the end of the way: none if it cannot match there, several if it can in several ways.
 
     `folders`: a pattern that matches a folder also says something about all in it.
     """
