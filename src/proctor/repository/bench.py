@@ -69,12 +69,9 @@ class Bench:
         shutil.rmtree(self._folder, ignore_errors=True)
         with disk_faults(self._folder):
             (self._folder / "empty").mkdir(mode=0o700, parents=True)
-            for git, places in (
-                (self._git, (self._store.objects, self._objects)),
-                (self._plain, (self._store.objects,)),
-            ):
+            for git in (self._git, self._plain):
                 git.create()
-                named = b"".join(os.fsencode(place) + b"\n" for place in places)
+                named = b"".join(os.fsencode(place) + b"\n" for place in (self._store.objects, self._objects))
                 (git.gitdir / "objects" / "info" / "alternates").write_bytes(named)
             info = self._git.gitdir / "info"
             for name in ("attributes", "exclude"):
@@ -105,12 +102,12 @@ class Bench:
             self._base[path] = int(mode, 8), oid
         self._tree = self.tree()
 
-    def become(self, held: Held, start: Held) -> list[str]:
-        """Make the tree what the operator's git would make of a checkpoint. What was left out, a line each."""
+    def become(self, held: Held, start: Held) -> None:
+        """Make the tree what the operator's git would make of a checkpoint."""
         tree = self._subtree()
         skipped = {path for path, skip in self._tracked.items() if skip}
         found = [delta for delta in deltas(self._git, tree, held.files) if self._full(delta.path) not in skipped]
-        return self._change(found, held, start)
+        self._change(found, held, start)
 
     def follow(self, before: Held, after: Held, start: Held) -> list[str]:
         """Change in the tree what differs between two checkpoints. What was left out, a line each."""
@@ -157,14 +154,8 @@ class Bench:
         """Put everything new into the operator's repository as one pack, on disk when this returns."""
         wanted = sorted(self._wanted - {oid for _, oid in self._base.values()})
         pack = self._new / "pack"
-        self._git.run(
-            "pack-objects",
-            "-q",
-            "--window=0",
-            str(pack / "pack"),
-            input="\n".join([*wanted, ""]).encode(),
-            config=_FAST,
-        )
+        command = ("pack-objects", "-q", "--window=0", str(pack / "pack"))
+        self._git.run(*command, input="\n".join([*wanted, ""]).encode(), config=_FAST)
         place = self._objects / "pack"
         with disk_faults(place):
             place.mkdir(exist_ok=True)
