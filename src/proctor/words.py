@@ -69,6 +69,8 @@ class RequestKind(StrEnum):
     PLATEAU = "plateau"
     TAMPERING = "tampering"
     REVIEW = "review"
+    LINKS = "links"
+    EXPOSED = "exposed"
 
 
 class Source(StrEnum):
@@ -171,6 +173,7 @@ class IterationEnd(StrEnum):
     OPERATOR = "operator"
     LINGERED = "lingered"
     INTERRUPTED = "interrupted"
+    UNCOVERED = "uncovered"
 
 
 class Step(StrEnum):

@@ -129,6 +129,8 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         ev.Judged(iteration=7, task=None, phase=Phase.FINAL, verdict=Verdict.FAILED, reason="2 failed"),
         ev.FalseClaim(iteration=7, task=3, verdict=Verdict.FAILED),
         ev.Tampered(iteration=7, task=3, paths=("tests/test_a.py",)),
+        ev.Exposed(iteration=7, paths=("tests",)),
+        ev.TakenOver(paths=("tests",), by="operator"),
         ev.TaskMoved(task=3, status="blocked", why="plateau"),
         ev.CheckpointTaken(id="c1", checkpoint=CheckpointKind.SAFETY, commit="a", tree="b"),
         ev.RolledBack(safety="c4", target="c2", way="rollback", changed=14),

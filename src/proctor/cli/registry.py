@@ -41,7 +41,7 @@ ID = _value("--id", "which request", metavar="ID", required=True, type=int)
 RUN = (
     _flag("--headless", "no screen: print events, exit with the reason's code"),
     _flag("--once", "exactly one iteration, for a scheduler"),
-    _flag("--yes", "grant tool requests, and record that a flag did it"),
+    _flag("--yes", "grant tool requests and the copying of files with a second name, on record"),
     _value("--wait", "headless: return 6 when a request waited so long", metavar="10m"),
     _value("--theme", "the screen's theme", metavar="NAME"),
     _flag("--no-mouse", "leave the mouse to the terminal"),
@@ -82,7 +82,8 @@ VERBS: tuple[Verb, ...] = (
          (_value("--dimension", "which", metavar="D", required=True),
           _value("--by", "by how much", metavar="N", required=True))),
     Verb("sandbox", "work:sandbox", "run any command, after --, exactly as a worker would be run",
-         (_flag("--explain", "say what a worker could read, write and reach"), JSON)),
+          (_flag("--explain", "say what a worker could read, write and reach"),
+          _flag("--yes", "copy files with a second name, however many"), JSON)),
     Verb("demo", "demo:demo", "copy a sample workspace somewhere fresh and run it",
          (_value("name", "which sample", nargs="?", default="csv_tool", metavar="NAME"), *RUN,
           _value("--into", "where to copy it", metavar="DIR"), _flag("--list", "name the samples")), takes_dir=False),

@@ -40,6 +40,8 @@ def sandbox(given: argparse.Namespace) -> int:
     contract = load(given.dir)
     if not given.command and not given.explain:
         raise UsageError("sandbox: no command; write it after `--`, or ask with --explain what it could do")
+    if not given.explain:
+        _stand_apart(given.dir, contract.sandbox.kind, given.yes)
     with tempfile.TemporaryDirectory(prefix="proctor-") as scratch:
         policy = policies.base(given.dir, contract)
         enclosed = enclosure.enclose(policy, contract, Path(scratch, "session.git"))
@@ -62,3 +64,32 @@ def _explain(policy: Policy, kind: str, as_json: bool) -> int:
     else:
         show("\n".join(explain.lines(policy, backend)))
     return ExitCode.DONE
+
+
+def _stand_apart(workspace: Path, kind: str, yes: bool) -> None:
+    """Give files with a second name one of their own; UsageError if --yes is wanted for it, or a session is at work."""
+    from proctor.errors import UsageError
+    from proctor.journal.store import NoJournal
+    from proctor.sandbox.links import asks, separate
+    from proctor.sandbox.survey import survey
+    from proctor.supervisor.client import Client
+    from proctor.units import counted
+
+    if kind == "none":
+        return
+    seen = survey(workspace, links=True)
+    seen.must_be_whole(workspace)
+    if not seen.linked.files:
+        return
+    question = asks(seen.linked)
+    if question is not None and not yes:
+        raise UsageError(f"sandbox: {question.what} {question.why}; `--yes` says yes")
+    try:
+        with Client(workspace) as client:
+            alive = client.alive()
+    except NoJournal:
+        alive = False
+    if alive:
+        what = f"{counted(seen.linked.files, 'file')} with a second name cannot be copied while a session is at work"
+        raise UsageError(f"sandbox: {what}: pause is not enough, `proctor stop` it first")
+    separate(workspace, seen.linked)

@@ -256,6 +256,20 @@ class Autorun(Event, frozen=True, tag="autorun"):
     paths: tuple[str, ...]
 
 
+class Exposed(Event, frozen=True, tag="exposed"):
+    """Protected paths that lost their cover while the worker ran: it could write them, or read hidden ones."""
+
+    iteration: int
+    paths: tuple[str, ...]
+
+
+class TakenOver(Event, frozen=True, tag="taken_over"):
+    """What stands in paths that were exposed is the operator's: he said so, or nothing of it had changed."""
+
+    paths: tuple[str, ...]
+    by: str = ""
+
+
 class TaskDone(Event, frozen=True, tag="task_done"):
     """A task is verified: exactly one row per verification, written with its checkpoint in one transaction."""
 
@@ -476,6 +490,8 @@ AnyEvent = (
     | Judged
     | FalseClaim
     | Tampered
+    | Exposed
+    | TakenOver
     | Quarantined
     | Autorun
     | TaskDone

@@ -149,6 +149,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     false_claims: int = 0
     tampered: int = 0
     tampered_in: int = 0
+    exposed: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
     autorun: tuple[str, ...] = ()
     start_failures: int = 0
@@ -356,6 +357,16 @@ def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
 @_on(ev.Tampered)
 def _tampered(state: State, _: ev.Row, e: ev.Tampered) -> Changes:
     return {"tampered": state.tampered + 1, "tampered_in": e.iteration}
+
+
+@_on(ev.Exposed)
+def _exposed(state: State, _: ev.Row, e: ev.Exposed) -> Changes:
+    return {"exposed": tuple(dict.fromkeys((*state.exposed, *e.paths)))}
+
+
+@_on(ev.TakenOver)
+def _taken_over(state: State, _: ev.Row, e: ev.TakenOver) -> Changes:
+    return {"exposed": tuple(path for path in state.exposed if path not in e.paths)}
 
 
 @_on(ev.Quarantined)

@@ -9,13 +9,17 @@ from pathlib import Path
 
 from proctor.budget.dimensions import Usage as Tokens
 from proctor.checkpoint.repository import Snapshot
+from proctor.contract.problems import FILE
 from proctor.doors import door as doors
 from proctor.doors.gateway import tokens
 from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
+from proctor.oracle.bench import WALLED
+from proctor.sandbox.points import Points, Vigil
 from proctor.sandbox.policy import Policy
+from proctor.sandbox.running import Running as Sandbox
 from proctor.supervisor import enclosure, policies
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.session import Running, Session
@@ -23,6 +27,7 @@ from proctor.text import safe_line
 from proctor.words import IterationEnd, RequestKind
 from proctor.worker.base import Ask, Claim, Note, Tool, Usage, WorkerEvent
 from proctor.worker.command import Command, start
+from proctor.workspace import files
 
 LINGER = 60.0
 """Seconds of silence after a claim before a worker that does not exit is ended; it counts as completed."""
@@ -70,6 +75,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     try:
         await gateway.start(door.folder, None, policies.upstream(contract))
         enclosed = await _enclose(s, policies.for_worker(s, door, intent), folder)
+        points = _points(s, enclosed.policy)
         over = asyncio.Event()
         command = Command(tuple(contract.worker.command or ()), contract.worker.brief, contract.worker.terminal)
         lines = _Listener(s, desk, intent)
@@ -86,6 +92,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         s.running = Running(
             worker, stream, intent.iteration, intent.task, intent.model, over, now, now, before=enclosed.before
         )
+        s.running.vigil = _vigil(s, points, worker.running)
         if worker.running.listener is not None:
             await gateway.listen(worker.running.listener)
         s.dirty = True
@@ -99,6 +106,8 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         running = s.running
         if running is not None:
             await running.worker.close()
+            if running.vigil is not None and (moved := running.vigil.end()):
+                s.uncovered(moved)
             await count_output(s, whole=True)
             s.spend(force=True)
         s.running = None
@@ -144,6 +153,22 @@ async def watch_repositories(s: Session) -> None:
                 s.log("git", f"the worker made a repository, {safe_line(name)}: use no git there until it is renamed")
             running.nested = found
         await asyncio.sleep(max(LOOK_EVERY, 20 * (time.monotonic() - begun)))
+
+
+def _points(s: Session, policy: Policy) -> Points | None:
+    """Where the covers of a worker will hang, and the contract as it is now; None where there are no covers."""
+    if s.backend.name != WALLED:
+        return None
+    points = Points.of(policy)
+    s.contract_text = files.read_optional(s.workspace, FILE)
+    return points
+
+
+def _vigil(s: Session, points: Points | None, sandbox: Sandbox) -> Vigil | None:
+    if points is None:
+        return None
+    loop = asyncio.get_running_loop()
+    return Vigil(points, sandbox, lambda moved: loop.call_soon_threadsafe(s.uncovered, moved))
 
 
 async def _over(running: Running) -> Over:

@@ -231,7 +231,10 @@ class Desk:
         """Write a request that is not a worker's, unless it waits already, and wait for its answer."""
         if self._s.state.request(opened.id) is None:
             self._s.append(opened)
-            self._s.notice(f"asks: {opened.what}", f"request:{opened.id}", "high")
+            if opened.request is RequestKind.LINKS and self._s.options.yes:
+                self._close_request(opened, RequestOutcome.GRANTED, "flag --yes")
+            else:
+                self._s.notice(f"asks: {opened.what}", f"request:{opened.id}", "high")
 
         def closed() -> RequestState | None:
             request = self._s.state.request(opened.id)

@@ -18,6 +18,7 @@ _CODES = {
     "disk": ExitCode.UNRECOVERABLE,
     "request": ExitCode.REQUEST_OPEN,
     "tampering": ExitCode.REQUEST_OPEN,
+    "links": ExitCode.REQUEST_OPEN,
 }
 
 

@@ -13,7 +13,7 @@ from proctor.budget.reserve import reserve as share
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
-from proctor.supervisor import briefing, judging, obey, outcome, publish, report
+from proctor.supervisor import before, briefing, judging, obey, outcome, publish, report
 from proctor.supervisor.act import BACK_OFF, Acted, put_right, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
@@ -26,9 +26,11 @@ from proctor.words import AtSoft, Dimension, IterationEnd, SessionStatus, Step, 
 async def run(s: Session, desk: Desk) -> Ending:
     """Go round until something ends the session."""
     await publish.catch_up(s)
+    go = before.settle
     while True:
         try:
-            ending = await one_pass(s, desk)
+            ending = await go(s, desk)
+            go = one_pass
         except Interrupted:
             ending = await obey.carry_out(s, desk)
         except Full as short:  # the iteration stays pending: what the worker left is taken down when there is room

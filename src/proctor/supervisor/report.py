@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 
 from proctor.checkpoint.repository import ChangeKind, Snapshot
+from proctor.contract.problems import FILE
 from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.oracle.check import Judgement
@@ -53,6 +54,9 @@ def restore(s: Session) -> None:
     s.dirty = False
     try:
         undone = s.projection.restore()
+        if FILE in s.state.exposed:
+            undone += s.projection.put_back(FILE, s.contract_text)
+            s.append(ev.TakenOver(paths=(FILE,), by="put back"))
     except UsageError as error:
         undone = (str(error),)
     for line in undone:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 from typing import Any
 
 from proctor import notify
@@ -26,12 +27,14 @@ from proctor.oracle.freeze import Frozen
 from proctor.progress import plateau
 from proctor.repository.layout import Layout
 from proctor.repository.planted import Before
+from proctor.sandbox.points import Moved, Vigil
 from proctor.supervisor.account import Account
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
+from proctor.text import safe_line
 from proctor.units import format_amount
 from proctor.words import (
     AtSoft,
@@ -52,7 +55,14 @@ SPEND_EVERY = 1.0
 CLOCK_EVERY = 10.0
 """Seconds between rows of spending when only the clocks moved."""
 GAUGES_EVERY = 0.25
+MOST_EXPOSED = 200
 CLOCKS = (Dimension.WALL_CLOCK, Dimension.ELAPSED)
+
+
+def _above(program: str) -> set[str]:
+    """A path of the workspace and the folders above it."""
+    place = PurePath(os.path.normpath(program))
+    return {str(path) for path in (place, *place.parents)}
 
 
 class Interrupted(Exception):
@@ -94,8 +104,18 @@ class Running:
     touched: bool = False
     before: Before | None = None
     nested: tuple[str, ...] = ()
+    vigil: Vigil | None = None
+    uncovered: bool = False
     indexed: int = 0
     indexed_at: float = 0.0
+
+    def thaw(self) -> None:
+        """Let the worker go on, unless a cover is gone."""
+        if self.vigil is None:
+            self.worker.running.thaw()
+        elif not self.vigil.thaw():
+            return
+        self.last_sign = time.monotonic()
 
 
 @dataclass
@@ -118,6 +138,7 @@ class Session:
     disk: Watch
     branch: Layout | None = None
     """The repository that gets a commit for each verified task, if one does."""
+    contract_text: str | None = None
     running: Running | None = None
     paused: bool = False
     dirty: bool = False
@@ -166,9 +187,16 @@ class Session:
         self._notices.add(task)
         task.add_done_callback(self._notices.discard)
 
+    def channels(self) -> notify.Channels:
+        """The contract's channels, without programs that a worker could have written."""
+        channels = self.terms.channels()
+        exposed = set(self.state.exposed)
+        sound = [command for command in channels.commands if not exposed & _above(command[0])]
+        return replace(channels, commands=tuple(sound))
+
     async def _send(self, text: str, urgency: str) -> None:
         title = f"proctor: {self.workspace.name}"
-        sent = await notify.send(self.terms.channels(), title, text, notify.Urgency(urgency), self.workspace)
+        sent = await notify.send(self.channels(), title, text, notify.Urgency(urgency), self.workspace)
         for line in sent.failures:
             self.log("notify", line)
 
@@ -199,8 +227,7 @@ class Session:
             if still and not process.frozen:
                 self._freeze()
             elif not still and process.frozen:
-                self.running.last_sign = time.monotonic()
-                process.thaw()
+                self.running.thaw()
         working = self.resting is None
         self.account.clock(working and not still)
         if waiting:
@@ -232,6 +259,22 @@ class Session:
         if self.running is not None and self.running.reason is None:
             self.running.reason = how, detail
             self.running.over.set()
+
+    def uncovered(self, moved: Moved) -> None:
+        """A path that the worker must not write was moved or replaced on the host: its iteration ends."""
+        running = self.running
+        if running is None or running.uncovered:
+            return
+        running.uncovered = True
+        where = ", ".join(safe_line(path, 200) for path in moved.paths[:3] or (moved.path,))
+        meaning = "while the worker stood still"
+        if moved.exposed:
+            self.append(ev.Exposed(iteration=running.iteration, paths=moved.paths[:MOST_EXPOSED] or (moved.path,)))
+            meaning = "while the worker ran, which could write there from then on: look at it before you use it"
+        line = f"{where}: moved, replaced or made {meaning}"
+        self.log("sandbox", line)
+        self.notice(line, "exposed" if moved.exposed else "uncovered", "high" if moved.exposed else "normal")
+        self.end_worker(IterationEnd.UNCOVERED, f"{where} was replaced on the host, and its cover inside with it")
 
     def interrupt(self, order: Order) -> None:
         """An order that needs the running step to end."""

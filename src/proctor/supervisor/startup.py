@@ -89,6 +89,9 @@ async def open_session(
     plan = files.read_optional(workspace, contract.state.plan) or ""
     terms = Terms(contract, tasks.plan_revision(plan))
     revised = journal.state().contract not in ("", contract.hash)
+    if revised and FILE in journal.state().exposed:
+        what = "it was replaced while a worker ran, which could write it, and then proctor was killed"
+        raise UsageError(f"{workspace / FILE}: {what}; look through it, save it anew, and take {folder} away")
     _announce(journal, workspace, terms, backend.name, bounds)
     if revised:
         _reopen(journal)
@@ -122,7 +125,7 @@ async def open_session(
             session.log("workspace", line)
     if state.intent is None or backend.name == WALLED:
         report.read_tasks(session)
-    session.frozen = await asyncio.to_thread(_oracle, session)
+    session.frozen = await asyncio.to_thread(oracle, session)
     if session.frozen.rev != session.state.oracle:
         session.append(ev.OracleFrozen(rev=session.frozen.rev, files=len(session.frozen.items)))
     if not session.state.checkpoints:
@@ -196,22 +199,42 @@ def _rates(contract: Contract) -> dict[str, Rates]:
     }
 
 
-def _oracle(s: Session) -> Frozen:
+def oracle(s: Session) -> Frozen:
     """The frozen set in force: what stands in the protected paths, which only the operator can have changed since.
 
-    Files that a runner would pick up and that no path protects may be a worker's: where they differ from what was
-    frozen before the work, the earlier set stays in force.
+    Files that a runner would pick up and that no path protects may be a worker's, and so may be those of paths that
+    were exposed to one: where they differ from what was frozen before the work, the earlier set stays in force.
     """
-    folder = s.state_dir / "oracle"
-    earlier = load_frozen(folder, s.state.oracle) if s.state.oracle else None
+    earlier = load_frozen(s.state_dir / "oracle", s.state.oracle) if s.state.oracle else None
     if earlier is not None and s.backend.name != WALLED:
         return earlier
+    frozen = _present(s)
+    if earlier is None or (frozen.rev != earlier.rev and _unprotected(frozen) == _unprotected(earlier)):
+        return earlier if earlier and any(_differ(earlier, frozen, path) for path in s.state.exposed) else frozen
+    return earlier
+
+
+def exposed(s: Session) -> tuple[str, ...]:
+    """The paths exposed to a worker that are not, for all that is known, as they were frozen before."""
+    paths = s.state.exposed
+    if not paths:
+        return ()
+    frozen = _present(s)
+    return tuple(path for path in paths if not s.frozen.protects(path) or _differ(s.frozen, frozen, path))
+
+
+def _present(s: Session) -> Frozen:
+    """What would be frozen of the workspace as it is."""
     checks = [check.run for task in s.state.tasks for check in task.checks]
     checks += [check.run for check in s.terms.final_checks()]
-    frozen = freeze(s.workspace, folder, s.terms.contract.state.protect, checks, s.store.list_ignored())
-    if earlier is None or (frozen.rev != earlier.rev and _unprotected(frozen) == _unprotected(earlier)):
-        return frozen
-    return earlier
+    protect = s.terms.contract.state.protect
+    return freeze(s.workspace, s.state_dir / "oracle", protect, checks, s.store.list_ignored())
+
+
+def _differ(one: Frozen, other: Frozen, path: str) -> bool:
+    """Whether two frozen sets hold something else at or below a path."""
+    one_s, other_s = ([i for i in f.items if f"{i.path}/".startswith(f"{path}/")] for f in (one, other))
+    return one_s != other_s
 
 
 def _unprotected(frozen: Frozen) -> tuple[object, ...]:

@@ -254,6 +254,10 @@ def _tampered(e: ev.Tampered) -> Told:
     return "tamper", f"frozen files touched, undone for the verdict: {_some(e.paths)}", Role.DANGER
 
 
+def _exposed(e: ev.Exposed) -> Told:
+    return "exposed", f"replaced while the worker ran, which could write it then: {_some(e.paths)}", Role.DANGER
+
+
 def _quarantined(e: ev.Quarantined) -> Told:
     return (
         "git",
@@ -292,6 +296,8 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Judged: _judged,
     ev.FalseClaim: lambda e: ("claim", f"task {e.task} was claimed done, the check says {e.verdict}", Role.STRONG),
     ev.Tampered: _tampered,
+    ev.Exposed: _exposed,
+    ev.TakenOver: lambda e: ("exposed", f"taken over as it is now: {_some(e.paths)}", Role.DIM),
     ev.Quarantined: _quarantined,
     ev.Autorun: _autorun,
     ev.TaskMoved: lambda e: ("task", f"{e.task} {e.status}" + (f": {e.why}" if e.why else "")),

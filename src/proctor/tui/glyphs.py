@@ -73,6 +73,6 @@ def status_role(status: SessionStatus, why: str | None) -> Role:
         return Role.ATTENTION
     if status in (SessionStatus.FAILED, SessionStatus.PLATEAU, SessionStatus.INTERRUPTED):
         return Role.DANGER
-    if (why or "").startswith(("budget:", "plateau:", "error:")) or why in ("tampering", "disk", "unpriced"):
+    if (why or "").startswith(("budget:", "plateau:", "error:")) or why in ("tampering", "disk", "unpriced", "links"):
         return Role.DANGER
     return Role.TEXT

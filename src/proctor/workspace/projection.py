@@ -53,6 +53,15 @@ class Projection:
         """The same for the log and the rulebook alone: where the task list was out of the worker's reach."""
         return (*self._restore_lines(self.progress_file), *self._restore_lines(self.rules_file))
 
+    def put_back(self, name: str, text: str | None) -> tuple[str, ...]:
+        """Write a file's earlier text again, or take away what was not there; what stands there now is set aside."""
+        current, problem = self._current(name)
+        if current == text and problem in ("", _GONE):
+            return ()
+        if text is None:
+            return (f"{safe_line(name)}: made while a worker ran; now {self._set_aside(name)}",)
+        return tuple(self._put_back(name, text, [problem or "replaced while a worker ran"]))
+
     def project(self, marks: Iterable[Mark]) -> None:
         """Write the marks into the task list; all else in it stays, to the byte. A plan is left alone."""
         text = files.read_optional(self.workspace, self.tasks_file)

@@ -19,6 +19,7 @@ _WHY = {
     "unpriced": "tokens were used for which no price is known",
     "disk": "the disk is full",
     "tampering": "the worker touched the oracle",
+    "links": "files with a second name are to stay as they are",
 }
 _ERRORS = {
     "fault": "a fault of proctor itself; the log has it",

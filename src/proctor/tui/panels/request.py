@@ -32,6 +32,8 @@ ANSWERS = {
     RequestKind.PLATEAU: Answers("go on, counters anew", "go on with a word …", "park", "park, saying …"),
     RequestKind.TAMPERING: Answers("go on", "go on with a word …", "park", "park, saying …"),
     RequestKind.REVIEW: Answers("look again", "look again, saying …", "drop the task", "drop it, saying …"),
+    RequestKind.LINKS: Answers("copy them", "copy, saying …", "park", "park, saying …"),
+    RequestKind.EXPOSED: Answers("take it over", "take over, saying …", "park", "park, saying …"),
 }
 _SAYING = "allow, saying …"
 _TITLES = {
@@ -40,6 +42,8 @@ _TITLES = {
     RequestKind.PLATEAU: "No advancement",
     RequestKind.TAMPERING: "The oracle was touched",
     RequestKind.REVIEW: "A task needs you",
+    RequestKind.LINKS: "Files with a second name",
+    RequestKind.EXPOSED: "Replaced under a worker",
 }
 
 

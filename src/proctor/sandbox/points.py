@@ -1,0 +1,226 @@
+"""Where the covers of a running sandbox hang: the paths that must stay what they are on the host.
+
+A cover hangs on a file, not on a name. When the host renames another file over it, takes it away or moves it, the
+name inside is open: an editor that saves by renaming does that. Then everything inside is stopped, at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import select
+import stat
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.sandbox.policy import Policy, relative_parts
+from proctor.sandbox.running import Running
+
+BEAT = 0.1
+"""Seconds between looks, where no event asks for one."""
+
+_OWN = ((".git",), (".proctor",))
+_CREATED, _DELETED, _MOVED, _OVERFLOW = 0x100, 0x200, 0xC0, 0x4000
+_ONLY_FOLDERS, _NO_LINKS = 0x01000000, 0x02000000
+_EVENT = struct.Struct("iIII")
+
+Parts = tuple[str, ...]
+Identity = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What stood at each path when it was remembered; None where nothing did."""
+
+    workspace: Path
+    known: Mapping[Parts, Identity | None]
+    """The covered paths and the folders above them, those above first."""
+    covered: tuple[Parts, ...]
+
+    @classmethod
+    def of(cls, policy: Policy) -> Points:
+        """The points of a policy, as they are now: call it before the launch."""
+        guarded = {relative_parts(name) for name in (*policy.protect, *policy.hide)}
+        present = {*_OWN, *(relative_parts(name) for name in policy.blank)}  # a worker may make these
+        known: dict[Parts, Identity | None] = {}
+        for parts in sorted(guarded | present, key=lambda parts: (len(parts), parts)):
+            identity = _identity(policy.folder.joinpath(*parts))
+            if identity is None and parts not in guarded:
+                continue
+            for depth in range(1, len(parts)):
+                if above := _identity(policy.folder.joinpath(*parts[:depth])):
+                    known.setdefault(parts[:depth], above)
+            known[parts] = identity
+        order = sorted(known, key=lambda parts: (len(parts), parts))
+        covered = tuple(parts for parts in order if parts in guarded | present)
+        return cls(policy.folder, {parts: known[parts] for parts in order}, covered)
+
+    def moved(self) -> str | None:
+        """The first path at which something else stands now, or nothing, or where nothing did; the outermost."""
+        return next(("/".join(parts) for parts, was in self.known.items() if self._now(parts) != was), None)
+
+    def open_now(self) -> tuple[str, ...]:
+        """Every covered path that moved, or that lies below a folder that did."""
+        gone = {parts for parts, was in self.known.items() if self._now(parts) != was}
+        hit = (parts for parts in self.covered if any(parts[:depth] in gone for depth in range(1, len(parts) + 1)))
+        return tuple("/".join(parts) for parts in hit)
+
+    def _now(self, parts: Parts) -> Identity | None:
+        return _identity(self.workspace.joinpath(*parts))
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        about = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino, stat.S_IFMT(about.st_mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A point that moved, and the covered paths that it left open.
+
+    `exposed` is False when everything inside stood still since all was last seen in its place.
+    """
+
+    path: str
+    paths: tuple[str, ...]
+    exposed: bool
+
+
+class Vigil:
+    """Watches the points of one running sandbox from a thread of its own, and freezes it at the first that moves.
+
+    `told` is called once, on that thread, with the sandbox at rest. Only `thaw` may let it go on meanwhile.
+    """
+
+    def __init__(self, points: Points, running: Running, told: Callable[[Moved], object]) -> None:
+        self._points = points
+        self._running = running
+        self._told = told
+        self._lock = threading.Lock()
+        self._moved: Moved | None = None
+        self._stood_still = False
+        self._covers: set[str] = set()
+        self._feed = _Feed(points)
+        self._over, self._over_end = os.pipe2(os.O_CLOEXEC)
+        self._thread = threading.Thread(target=self._watch, name="vigil", daemon=True)
+        self._thread.start()
+
+    def look(self) -> Moved | None:
+        """What moved since the launch, as soon as something did."""
+        with self._lock:
+            return self._look()
+
+    def thaw(self) -> bool:
+        """Let the sandbox go on, unless something moved."""
+        with self._lock:
+            if self._look() is not None:
+                return False
+            self._running.thaw()
+            self._stood_still = False
+            return True
+
+    def end(self) -> Moved | None:
+        """A last look, when nothing inside lives any more; the thread is gone afterwards."""
+        if self._over_end >= 0:
+            os.close(self._over_end)
+            self._over_end = -1
+            self._thread.join()
+            os.close(self._over)
+            self._feed.close()
+        return self.look()
+
+    def _look(self) -> Moved | None:
+        if self._moved is None:
+            still = self._running.frozen
+            path = self._points.moved()
+            paths = self._points.open_now() if path else ()
+            if path is None and (lost := self._lost()):
+                path, paths = lost[0], tuple(lost)
+            if path is not None:
+                self._moved = Moved(path, paths, exposed=not (still and self._stood_still))
+            self._stood_still = still
+        return self._moved
+
+    def _lost(self) -> list[str]:
+        """The covers that the kernel has taken down: also where the number of a file was used again."""
+        now = _mounted(self._running.init_pid, self._points.workspace)
+        if now is None:
+            return []
+        lost = self._covers - now
+        self._covers |= now & {"/".join(parts) for parts in self._points.covered}
+        return sorted(lost)
+
+    def _watch(self) -> None:
+        poll = select.poll()
+        for fd in (self._over, self._feed.fd):
+            if fd >= 0:
+                poll.register(fd, select.POLLIN)
+        looked = 0.0
+        while True:
+            ready = dict(poll.poll(BEAT * 1000))
+            if self._over in ready:
+                return
+            asked = self._feed.fd in ready and self._feed.names_a_point()
+            if not asked and time.monotonic() - looked < BEAT:
+                continue
+            looked = time.monotonic()
+            if moved := self.look():
+                self._stop()
+                self._told(moved)
+                return
+
+    def _stop(self) -> None:
+        try:
+            self._running.freeze()
+        except TimeoutError:
+            self._running.kill()
+
+
+class _Feed:
+    """The kernel's word that something came or went by the name of a point; `fd` is -1 where there is none."""
+
+    def __init__(self, points: Points) -> None:
+        self._names = {os.fsencode(parts[-1]) for parts in points.known}
+        libc = ctypes.CDLL(None)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        for folder in {parts[:-1] for parts in points.known} if self.fd >= 0 else ():
+            path = os.fsencode(points.workspace.joinpath(*folder))
+            libc.inotify_add_watch(self.fd, path, _CREATED | _DELETED | _MOVED | _ONLY_FOLDERS | _NO_LINKS)
+
+    def names_a_point(self) -> bool:
+        """Whether one of the events that wait is about a point."""
+        try:
+            text = os.read(self.fd, 1 << 16)
+        except BlockingIOError:
+            return False
+        at = 0
+        while at < len(text):
+            _, mask, _, length = _EVENT.unpack_from(text, at)
+            at += _EVENT.size + length
+            if mask & _OVERFLOW or text[at - length : at].rstrip(b"\0") in self._names:
+                return True
+        return False
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def _mounted(pid: int, workspace: Path) -> set[str] | None:
+    """What is mounted below the workspace in the namespace of a process, relative to it; None if that is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/mountinfo").read_bytes().splitlines()
+    except OSError:
+        return None
+    places = (re.sub(rb"\\([0-7]{3})", lambda m: bytes([int(m[1], 8)]), line.split(b" ", 5)[4]) for line in lines)
+    top = os.fsencode(workspace) + b"/"
+    return {os.fsdecode(place[len(top) :]) for place in places if place.startswith(top)} or None
