@@ -14,6 +14,9 @@ from proctor.checkpoint.plumbing import Git, split
 from proctor.checkpoint.record import is_below, is_inside, parents
 from proctor.checkpoint.shelf import is_folder
 
+WORTH_ASKING = 1000
+"""Paths that one look at the ignore rules should be about."""
+
 
 @dataclass(slots=True)
 class Walk:
@@ -138,16 +141,30 @@ def _sorted(
     named = ignores.matching({*files, *folders, *above, *asked})
     seen.still = {path for path in asked if path in named and not ignores.is_tracked(path)}
     seen.closed = {folder for folder in above & named if not is_inside(folder, named)}
-    while files or folders:
-        open_files = [path for path in files if not is_inside(path, seen.closed)]
-        seen.ignored.update(path for path in open_files if path in named and not ignores.is_tracked(path))
-        seen.new.update(path for path in open_files if path not in named or ignores.is_tracked(path))
-        open_folders = [path for path in folders if not is_inside(path, seen.closed)]
-        hollow.update(path for path in open_folders if path in named)
-        seen.closed |= hollow
-        files, folders = _children(top, [path for path in open_folders if path not in named], owned)
-        named = ignores.matching([*files, *folders])
+    levels = [(files, folders)]
+    while levels:
+        for files, folders in levels:
+            open_files = [path for path in files if not is_inside(path, seen.closed)]
+            seen.ignored.update(path for path in open_files if path in named and not ignores.is_tracked(path))
+            seen.new.update(path for path in open_files if path not in named or ignores.is_tracked(path))
+            open_folders = [path for path in folders if not is_inside(path, seen.closed)]
+            hollow.update(path for path in open_folders if path in named)
+            seen.closed |= hollow
+        levels = _levels(top, [path for path in open_folders if path not in named], owned)
+        named = ignores.matching(path for level in levels for paths in level for path in paths)
     return seen, hollow
+
+
+def _levels(top: bytes, folders: list[bytes], owned: Collection[bytes]) -> list[tuple[list[bytes], list[bytes]]]:
+    """The files and the folders right below some folders, and so on down until it is worth asking git about them.
+
+    Asked level by level, a tree of a thousand nested folders would start git a thousand times.
+    """
+    levels: list[tuple[list[bytes], list[bytes]]] = []
+    while folders and sum(len(files) + len(below) for files, below in levels) < WORTH_ASKING:
+        files, folders = _children(top, folders, owned)
+        levels.append((files, folders))
+    return levels
 
 
 def _children(top: bytes, folders: list[bytes], owned: Collection[bytes]) -> tuple[list[bytes], list[bytes]]:
