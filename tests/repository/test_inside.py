@@ -57,7 +57,7 @@ def chained(top: Path) -> Path:
 
 
 def sparse(top: Path) -> Path:
-    git(top, "sparse-checkout", "set", "--cone", "part1")
+    git(top, "sparse-checkout", "set", "--cone", "--sparse-index", "part1")
     assert not (top / "part0").exists()
     return top
 

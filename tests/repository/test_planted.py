@@ -219,6 +219,33 @@ def test_what_the_operator_s_settings_name_is_not_the_worker_s(
     assert canary.exists() == is_bare
 
 
+def test_a_file_that_names_a_repository_is_another_once_it_names_another(top: Path) -> None:
+    git(top.parent, "init", "-q", "--separate-git-dir", "store", str(top / "lib"))
+    before = now(top)
+    assert quarantine(top, before) == ()
+    (top / "lib" / ".git").write_text("gitdir: planted\n")
+    assert quarantine(top, before) == ("lib/.git",)
+
+
+@pytest.mark.parametrize(
+    ("command", "paths"),
+    [
+        ("git-lfs clean -- %f", []),
+        ("!/usr/bin/gh auth git-credential", []),
+        ("sh -c 'npm run lint'", []),
+        ("python clean", ["clean"]),
+        ("FLAG=1 exec ./tools/clean --config=tools/rules.ini %f", ["tools/clean", "tools/rules.ini"]),
+        ("sh -c 'sed s/a/b/ | python3 tools/clean.py'", ["s/a/b", "tools/clean.py"]),
+        ('!f() { cd x && node "$(git rev-parse --show-toplevel)/bin/it"; }; f', ["bin/it"]),
+        ("unbalanced 'tools/clean", ["tools/clean"]),
+        ("true", []),
+    ],
+)
+def test_of_a_command_what_may_be_a_file_counts(top: Path, command: str, paths: list[str]) -> None:
+    git(top, "config", "filter.f.clean", command.removeprefix("!"))
+    assert list(executed(find(top))) == sorted(paths)
+
+
 def prepared(top: Path, script: str, protect: tuple[str, ...]) -> None:
     """Runs a script that may fail: what it plants may be refused to it."""
     session(top, f"({script}\n) || true", protect=protect)

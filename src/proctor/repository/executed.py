@@ -6,6 +6,7 @@ that are links, or by a `.git` that is a file, is to be read-only while there is
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -32,6 +33,11 @@ _SHELL = re.compile(r"alias\..+|submodule\..+\.update|merge\.tool", re.S)
 _INCLUDES = re.compile(r"include\.path|includeif\..+\.path", re.S)
 _FOLDERS = re.compile(r"core\.hookspath|init\.templatedir|core\.worktree")
 _TOP = re.compile(r"\$\(git rev-parse --show-toplevel\)/|`git rev-parse --show-toplevel`/|\$\{?GIT_WORK_TREE\}?/")
+_BETWEEN = ";&|(){}\n`"
+_ASSIGNED = re.compile(r"\w+=")
+_BEFORE = frozenset(("!", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "then", "time", "while"))
+_RUNS_FILES = re.compile(r"(ba|da|k|z|fi)?sh|python[\d.]*|perl|ruby|node|deno|bun|php|lua\w*|awk|Rscript|source|\.")
+_FILE = re.compile(r"/|\.\w+$")
 _SWITCHES = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
 
 
@@ -76,21 +82,40 @@ def _of_setting(one: Setting, top: Path) -> Iterator[Path]:
 
 
 def _words(command: str, top: Path) -> Iterator[Path]:
-    """What a command may mean as a path. The first word is looked up on PATH unless it holds a slash; any other may
-    be a file, but a folder is a thing to work on, not to run."""
-    command = _TOP.sub("", command)
-    try:
-        words = shlex.split(command, comments=False)
-    except ValueError:
-        words = command.split()
-    for number, word in enumerate(words):
-        for part in {word, word.rpartition("=")[2], *re.split(r"[;&|()<> ]+", word)}:
-            name = part.strip("'\"")
-            if not name or name.startswith(("-", "%")) or (number == 0 and "/" not in name):
-                continue
+    """The files that a shell command may run or read orders from.
+
+    A program's name is looked up on PATH unless it holds a slash. A word after it may be a file where it looks like
+    one, and where the program is one that runs files; a folder is a thing to work on.
+    """
+    for words in _commands(_TOP.sub("./", command)):
+        while words and (_ASSIGNED.match(words[0]) or words[0] in _BEFORE):
+            words.pop(0)
+        program, *others = words or [""]
+        runs_files = _RUNS_FILES.fullmatch(program.rpartition("/")[2]) is not None
+        if runs_files and "-c" in others[:-1]:
+            at = others.index("-c")
+            yield from _words(others.pop(at + 1), top)
+        names = [name for word in others for name in {word, word.rpartition("=")[2]} if not name.startswith(("-", "%"))]
+        files = [name for name in names if name and (runs_files or _FILE.search(name))]
+        for name in [program, *files] if "/" in program else files:
             path = _at(top, name)
             if not path.is_dir():
                 yield path
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The words of each simple command of a shell's line."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=_BETWEEN)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:  # quotes that do not end
+        yield from _commands(re.sub("['\"\\\\]", " ", text))
+        return
+    for between, group in itertools.groupby(words, lambda word: bool(word) and not word.strip(_BETWEEN)):
+        if not between:
+            yield list(group)
 
 
 def _at(folder: Path, name: str) -> Path:

@@ -7,6 +7,7 @@ folders are opened one component at a time, and the way back up is the folder ab
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import os
@@ -20,6 +21,7 @@ from proctor.repository.layout import REPOSITORY, content
 STATE = ".proctor"
 SUFFIX = "quarantined"
 
+_NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.ENOENT)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -41,7 +43,7 @@ def look(workspace: Path, repositories: Iterable[str], executed: Iterable[str], 
     """Notes what is there now. `repositories` are the `.git` below the workspace, as a survey of it lists them;
     `executed` is what `executed()` says; `bare` what `bare_repositories()` finds."""
     return Before(
-        {name: _what(workspace / name) for name in (REPOSITORY, *repositories)},
+        {name: _named(workspace / name) for name in (REPOSITORY, *repositories)},
         {name: _deciding(workspace / name) for name in bare},
         {name: _led_to(workspace / name) for name in executed},
     )
@@ -77,6 +79,14 @@ def _what(path: Path | str, folder: int | None = None) -> str:
         return f"{kind:o}:{os.readlink(path, dir_fd=folder)}" if kind == stat.S_IFLNK else f"{kind:o}"
     except OSError:
         return ""
+
+
+def _named(path: Path, folder: int | None = None) -> str:
+    """The same for a `.git`, which may be a file that says where to go."""
+    what = _what(path, folder)
+    is_file = what == f"{stat.S_IFREG:o}"
+    where = path if folder is None else Path(f"/proc/self/fd/{folder}", path)
+    return f"{what}:{os.fsdecode(content(where))}" if is_file else what
 
 
 def _deciding(folder: Path) -> str:
@@ -142,7 +152,7 @@ class _Walk:
                     place.todo.append((entry.name, False))
         if len(self._way) == 1:
             place.todo = [item for item in place.todo if item[0] != STATE]
-        if REPOSITORY in names and (what := _what(REPOSITORY, here)):
+        if REPOSITORY in names and (what := _named(Path(REPOSITORY), here)):
             yield from self._repository(here, what)
         if "head" in names and ({"objects", "refs"} <= names or "commondir" in names) and _what("HEAD", here):
             yield from self._bare(here)
@@ -153,8 +163,8 @@ class _Walk:
         if self._before is None or self._before.repositories.get(path) == what:
             return
         new = _rename(here, REPOSITORY)
-        place.todo.append((new, True))  # work in it would still be work in a repository
-        if not place.gone:
+        place.todo.append((new or REPOSITORY, True))  # work in it would still be work in a repository
+        if new and not place.gone:
             yield path
 
     def _bare(self, here: int) -> Iterator[str]:
@@ -163,7 +173,8 @@ class _Walk:
             was = self._before.bare.get(self._path())
             if was is not None and was == _deciding(Path(f"/proc/self/fd/{here}")):
                 return
-            _rename(here, "HEAD")
+            if not _rename(here, "HEAD"):
+                return
         if not place.gone:
             yield self._path("HEAD")
 
@@ -198,7 +209,7 @@ def _enter(name: str, above: int) -> tuple[int, int | None]:
     place = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
     try:
         mode = stat.S_IMODE(os.fstat(place).st_mode)
-        if mode & 0o500 == 0o500 or os.geteuid() == 0:
+        if mode & 0o500 == 0o500:
             return os.open(name, _FOLDER, dir_fd=above), None
         os.chmod(f"/proc/self/fd/{place}", mode | 0o700)
         return os.open(name, _FOLDER, dir_fd=above), mode
@@ -214,8 +225,7 @@ def _rename_below(workspace: Path, name: str) -> str | None:
         for depth, part in enumerate(parts):
             is_link = stat.S_ISLNK(os.stat(part, dir_fd=here, follow_symlinks=False).st_mode)
             if is_link or depth == len(parts) - 1:
-                _rename(here, part)
-                return "/".join(parts[: depth + 1])
+                return "/".join(parts[: depth + 1]) if _rename(here, part) else None
             following, _ = _enter(part, here)
             os.close(here)
             here = following
@@ -227,16 +237,22 @@ def _rename_below(workspace: Path, name: str) -> str | None:
 
 
 def _rename(folder: int, name: str) -> str:
-    """Renames to a name that is free; the new name."""
+    """Renames to a name that is free; the new name, "" where only another user could, who then made it."""
     stem = os.fsdecode(os.fsencode(name)[:200])
     for number in itertools.count(1):
         new = f"{stem}.{SUFFIX}" if number == 1 else f"{stem}.{SUFFIX}-{number}"
         if not _what(new, folder):
             break
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
-    if mode & 0o300 != 0o300:
-        os.fchmod(folder, mode | 0o700)
-    os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
-    if mode & 0o300 != 0o300:
-        os.fchmod(folder, mode)
+    is_closed = mode & 0o300 != 0o300
+    try:
+        if is_closed:
+            os.fchmod(folder, mode | 0o700)
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+        if is_closed:
+            os.fchmod(folder, mode)
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
+        return ""
     return new
