@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from proctor.contract.load import load
+from proctor.errors import Unrecoverable
 from proctor.sandbox.choose import passthrough
 from proctor.supervisor import enclosure, policies
 
@@ -96,3 +97,11 @@ def test_without_real_walls_the_worker_has_the_users_own_repository(workspace: P
     walls = enclose(workspace, tmp_path)
     assert walls.policy.repository is None
     assert enclosure.lift(workspace, walls.before) == ()
+
+
+def test_too_many_repositories_to_protect_are_refused_in_one_line(workspace: Path, tmp_path: Path) -> None:
+    for number in range(enclosure.MOST_REPOSITORIES + 1):
+        (workspace / f"n{number}" / ".git").mkdir(parents=True)
+    with pytest.raises(Unrecoverable, match="201 git repositories, too many") as refusal:
+        enclose(workspace, tmp_path)
+    assert refusal.value.word == "sandbox"

@@ -15,6 +15,7 @@ import msgspec
 
 from proctor.contract.model import Contract
 from proctor.contract.values import AgentSettings, Git, SandboxKind
+from proctor.errors import Unrecoverable
 from proctor.repository import executed, layout, planted, session
 from proctor.sandbox import agents
 from proctor.sandbox.policy import Policy
@@ -22,6 +23,9 @@ from proctor.sandbox.survey import survey
 
 BEFORE = "before.json"
 """In an iteration's folder: what was there of git when its worker was started."""
+
+MOST_REPOSITORIES = 200
+"""Repositories below the workspace's own; each takes two mounts, whose cost grows with the square of their number."""
 
 Say = Callable[[str], None]
 
@@ -44,6 +48,9 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
     workspace = policy.workspace
     seen = survey(workspace)
     seen.must_be_whole(workspace)
+    if len(seen.repositories) > MOST_REPOSITORIES:
+        what = f"{len(seen.repositories):,} git repositories, too many to keep each from the worker"
+        raise Unrecoverable(f"{workspace} holds {what} (at most {MOST_REPOSITORIES}): work in one of them", "sandbox")
     found = layout.find(workspace)
     own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say)
     orders = executed.executed(found, seen.repositories)
