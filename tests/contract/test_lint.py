@@ -69,6 +69,21 @@ def test_each_ceiling_says_what_happens_at_50_70_and_100(explained: Explained) -
     assert "Counted and not limited: elapsed, tokens" in text
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", ["where there is one"]),
+        ("state: {commits: session-branch}", ["a branch of your git repository."]),
+        ("state: {commits: none}", []),
+        ("sandbox: {kind: weak}", []),
+    ],
+)
+def test_it_says_whether_there_will_be_commits(explained: Explained, more: str, told: list[str]) -> None:
+    lines = [line for line in explained(f"{SMALLEST}{more}\n").lines() if "proctor/SESSION" in line]
+    assert len(lines) == len(told)
+    assert all(words in line for line, words in zip(lines, told, strict=True))
+
+
 def test_it_says_what_survives_what_proves_and_who_decides(explained: Explained) -> None:
     text = str(explained())
     assert "Survives: the files of the workspace; the task list tasks.json" in text

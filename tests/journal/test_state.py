@@ -65,6 +65,7 @@ checkpoints = st.builds(
 anything = st.one_of(
     st.just(TASKS),
     st.builds(ev.TaskDone, task=ids, iteration=st.integers(0, 9), checkpoint=st.just("c1")),
+    st.builds(ev.TaskCommitted, task=ids, checkpoint=st.just("c1"), commit=st.sampled_from(["a", "b"])),
     st.builds(ev.TaskMoved, task=ids, status=st.sampled_from(TaskStatus)),
     st.builds(
         ev.Judged,
@@ -144,6 +145,20 @@ def test_last_good_is_never_a_safety_checkpoint_and_follows_undo() -> None:
     back = ev.RolledBack(safety="c3", target="c1", way="rollback")
     undone = ev.RolledBack(safety="c4", target="c3", way="undo")
     assert state(*base, back, taken("c4", CheckpointKind.SAFETY), undone).good == "c2"
+
+
+def test_an_undo_gives_a_task_its_checkpoint_back_and_a_commit_stays_known_by_it() -> None:
+    verified = done(1, "c2")
+    marks = verified[0].marks  # type: ignore[attr-defined]
+    start, safety = taken("c1", CheckpointKind.START), taken("c3", CheckpointKind.SAFETY, marks=marks)
+    committed = ev.TaskCommitted(task=1, checkpoint="c2", commit="b")
+    back = ev.RolledBack(safety="c3", target="c1", way="rollback")
+    before = (TASKS, start, *verified, committed, safety, back)
+    assert state(*before).tasks[0].checkpoint is None
+    undone = ev.RolledBack(safety="c4", target="c3", way="undo")
+    after = state(*before, taken("c4", CheckpointKind.SAFETY), undone)
+    assert after.tasks[0].checkpoint == "c2"
+    assert after.committed == {"c2": "b"}
 
 
 def test_what_a_task_cost_is_summed_over_its_iterations() -> None:

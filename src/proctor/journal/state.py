@@ -431,13 +431,20 @@ def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
     def returned(task: TaskState) -> TaskState:
         mark = marks.get(task.id)
         status = mark.status if mark else TaskStatus.PENDING
-        if status is TaskStatus.DONE:
-            return replace(task, status=status, verified_by=mark.verified_by if mark else None, taken_back=False)
+        if mark is not None and status is TaskStatus.DONE:
+            kept = task.checkpoint if task.verified_by == mark.verified_by else _checkpoint_of(state, mark)
+            return replace(task, status=status, verified_by=mark.verified_by, checkpoint=kept, taken_back=False)
         taken_back = task.taken_back or task.status is TaskStatus.DONE
         return replace(task, status=status, verified_by=None, checkpoint=None, taken_back=taken_back)
 
     tasks = _unseen(tuple(returned(task) for task in state.tasks))
     return {**changes, "tasks": tasks, "intent": None, "intent_end": None}
+
+
+def _checkpoint_of(state: State, mark: ev.TaskMark) -> str | None:
+    """The checkpoint of a verification."""
+    taken = (c.taken for c in state.checkpoints if c.taken.task == mark.id and mark in c.taken.marks)
+    return next((t.id for t in taken if t.checkpoint is CheckpointKind.TASK), None)
 
 
 @_on(ev.LevelCrossed)

@@ -171,7 +171,7 @@ class Bench:
     # --- what goes in -------------------------------------------------------------------------
 
     def _change(self, found: list[Delta], held: Held, start: Held) -> list[str]:
-        chosen = self._chosen(found, held)
+        chosen = self._chosen(found, held, held.notes.repositories | start.notes.repositories)
         gone = [delta.path for delta in chosen if delta.new == NOTHING]
         coming = {delta.path: delta for delta in chosen if delta.new != NOTHING}
         lines = []
@@ -194,10 +194,10 @@ class Bench:
         self._git.run("update-index", "-z", "--add", "--replace", "--index-info", input=joined(rows))
         return lines
 
-    def _chosen(self, found: list[Delta], held: Held) -> list[Delta]:
-        """Without what is not the worker's, and without nested repositories and what they hold."""
-        folders = {parent for path in self._base for parent in parents(path)} if held.notes.repositories else set()
-        nested = {path for path in held.notes.repositories if self._full(path) not in folders}
+    def _chosen(self, found: list[Delta], held: Held, repositories: frozenset[bytes]) -> list[Delta]:
+        """Without what is not the worker's, and without what nested repositories hold."""
+        folders = {parent for path in self._base for parent in parents(path)} if repositories else set()
+        nested = {path for path in repositories if self._full(path) not in folders}
         links = {path for path, (mode, _) in self._base.items() if mode == _LINK}
         return [
             delta
