@@ -12,7 +12,7 @@ from proctor.sandbox.policy import Limits
 from proctor.units import format_size
 
 NO_CORE = 1
-"""Bytes. Too few for a file, as 0 is; but with 0 the kernel still hands cores to a program, where the host names one."""
+"""Bytes. Too few for a file, as 0 is; but with 0 the kernel still hands cores to a program of the host."""
 
 
 class Bounds:
