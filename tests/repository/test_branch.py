@@ -157,6 +157,18 @@ def test_hidden_and_quarantined_paths_are_no_work_of_a_task(work: Path) -> None:
     assert changed(work) == ["lib/code.py"]
 
 
+def test_names_that_would_keep_git_from_checking_the_branch_out_are_left_out(work: Path, tmp_path: Path) -> None:
+    sitting = Sitting(work)
+    for name in ("git~1", ".git ", ".Git.", "d/.g\u200cit", ".git::$INDEX_ALLOCATION"):
+        write(work / name / "config", "[core]\n")
+    write(work / ".gitx", "fine\n")
+    write(work / "git~x", "fine\n")
+    sitting.task(1)
+    assert changed(work) == [".gitx", "git~x"]
+    protected = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true")
+    git(tmp_path, *protected, "clone", "-q", "-b", NAME, str(work), "clone")
+
+
 def test_nested_repositories_stay_what_they_are(work: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write(other / "o.py", "1\n")

@@ -28,7 +28,10 @@ from proctor.text import safe_line
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The tree of nothing, which git knows without having it."""
 _LINK = 0o160000
-_QUARANTINED = re.compile(rb"\.quarantined(-\d+)?\Z")
+_FOREIGN = re.compile(rb".*\.quarantined(-\d+)?\Z|(\.git|git~\d+)[ .]*(:.*)?\Z", re.IGNORECASE | re.DOTALL)
+"""What was put out of the way, and names that some file systems take for `.git`, which no git would check out."""
+_UNSEEN = re.compile(rb"\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf")
+"""Characters that such a file system passes over."""
 _ATTRIBUTES = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
 _PATHS = ("core.attributesfile", "core.excludesfile")
 _FAST = ("core.fsync=none",)
@@ -203,7 +206,7 @@ class Bench:
             delta
             for delta in found
             if not is_below(delta.path, self._left_out)
-            and not any(_QUARANTINED.search(part) for part in delta.path.split(b"/"))
+            and not any(_FOREIGN.match(_UNSEEN.sub(b"", part)) for part in delta.path.split(b"/"))
             and not is_below(self._full(delta.path), links)
             and not is_inside(delta.path, nested)
             and not (delta.new == NOTHING and is_below(delta.path, held.notes.not_kept))
