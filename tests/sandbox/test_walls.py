@@ -352,7 +352,7 @@ def test_limits_bind_inside(shell: Shell) -> None:
         """,
         limits=limits,
     )
-    assert (code, said.split()) == (0, ["77", "99", "0", "MemoryError", str(MIB), "full"])
+    assert (code, said.split()) == (0, ["77", "99", "1", "MemoryError", str(MIB), "full"])
 
 
 def test_workspaces_that_cannot_be_walled_in_are_refused(bwrap: Backend, home: Path, tmp_path: Path) -> None:
