@@ -285,6 +285,12 @@ def test_a_repository_made_where_there_was_none_is_renamed(tmp_path: Path, canar
     assert sorted(os.listdir(place / ".git.quarantined")) != []
 
 
+def test_a_workspace_that_is_a_bare_repository_stays_one(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "store")
+    before = now(tmp_path / "store")
+    assert quarantine(tmp_path / "store", before) == ()
+
+
 def test_names_depth_and_numbers_do_not_matter(top: Path) -> None:
     before = now(top)
     script = """

@@ -22,6 +22,7 @@ STATE = ".proctor"
 SUFFIX = "quarantined"
 
 _NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.ENOENT)
+_MOST = 1 << 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -51,7 +52,7 @@ def look(workspace: Path, repositories: Iterable[str], executed: Iterable[str], 
 
 def bare_repositories(workspace: Path) -> tuple[str, ...]:
     """Folders that git takes for repositories when one works in them, though none is named `.git`."""
-    return tuple(sorted(path.removesuffix("/HEAD") for path in _Walk(workspace, None).run()))
+    return tuple(sorted(path.removesuffix("HEAD").rstrip("/") for path in _Walk(workspace, None).run()))
 
 
 def quarantine(workspace: Path, before: Before) -> tuple[str, ...]:
@@ -96,9 +97,8 @@ def _deciding(folder: Path) -> str:
         files += sorted((Path(entry.path) for entry in os.scandir(folder / "hooks")), key=os.fsencode)
     digest = hashlib.sha256()
     for path in files:
-        digest.update(
-            os.fsencode(path.name) + b"\0" + os.fsencode(_what(path)) + b"\0" + content(path, 1 << 20) + b"\0"
-        )
+        about = os.fsencode(f"{path.name}\0{_what(path)}\0")
+        digest.update(about + content(path, _MOST) + b"\0")
     return digest.hexdigest()
 
 
