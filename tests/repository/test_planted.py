@@ -246,6 +246,12 @@ def test_of_a_command_what_may_be_a_file_counts(top: Path, command: str, paths: 
     assert list(executed(find(top))) == sorted(paths)
 
 
+def test_below_the_top_what_counts_is_what_lies_in_the_workspace(top: Path) -> None:
+    git(top, "config", "core.hooksPath", "part0/hooks")
+    git(top, "config", "core.fsmonitor", "part1/watch")
+    assert executed(find(top / "part0")) == ("hooks",)
+
+
 def prepared(top: Path, script: str, protect: tuple[str, ...]) -> None:
     """Runs a script that may fail: what it plants may be refused to it."""
     session(top, f"({script}\n) || true", protect=protect)
