@@ -147,3 +147,31 @@ def test_what_is_replaced_while_the_worker_stands_still_is_the_operator_s(hostil
     assert contract.read_text() == text
     assert hostile.events("exposed") == []
     hostile.proctor("stop", check=True)
+
+
+def test_proctor_itself_replaces_nothing_under_a_running_worker(hostile: Workspace) -> None:
+    def standing() -> dict[str, int]:
+        names = ("proctor.yaml", "tasks.json", "PLAN.md", "specs", "specs/1.md", "tests", "tests/test_clock.py")
+        return {name: (hostile.path / name).stat().st_ino for name in names}
+
+    hostile.start()
+    works(hostile)
+    before = standing()
+    for words in (
+        ("checkpoint",),
+        ("pause",),
+        ("note", "look"),
+        ("rollback", "--preview"),
+        ("undo",),
+        ("checkpoints",),
+        ("diff",),
+        ("check",),
+        ("init",),
+        ("resume",),
+    ):
+        hostile.proctor(*words)
+        assert standing() == before, words
+    assert hostile.events("iteration_ended") == []
+    assert hostile.proctor("stop").returncode == 0
+    finishes(hostile)
+    assert ended(hostile).how is IterationEnd.OPERATOR
