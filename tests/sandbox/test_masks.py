@@ -52,7 +52,7 @@ Canary = tuple[str, str]
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     def clear() -> None:
-        for known in (private.hidden, private._searched, host._view, host._homes):
+        for known in (private._searched, host._view, host._homes):
             known.cache_clear()
 
     clear()
@@ -201,6 +201,8 @@ def test_a_socket_in_a_visible_folder_is_not_reached(
     assert inside(shell, late, policy) == []
     code, said = shell(f"test ! -S {vendor}/old && ls {vendor} && ls {tools}")
     assert (code, said) == (0, "deep\nold\nlate\n")
+    (vendor / "old").unlink()
+    assert shell("true")[0] == 0
 
 
 def test_a_private_file_in_a_visible_folder_is_not_read(
@@ -215,6 +217,8 @@ def test_a_private_file_in_a_visible_folder_is_not_read(
     wanted = [("read", str(vendor / name)) for name in ("open", "mine", "program")]
     assert bare(wanted, tmp_path / "wanted") == wanted
     assert inside(shell, wanted, policy) == [("read", str(vendor / name)) for name in ("open", "program")]
+    (vendor / "mine").unlink()  # what was there once need not stay
+    assert shell("true")[0] == 0
 
 
 def test_what_else_is_mounted_below_the_system_is_not_seen(tmp_path: Path) -> None:

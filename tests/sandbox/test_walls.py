@@ -361,6 +361,8 @@ def test_workspaces_that_cannot_be_walled_in_are_refused(bwrap: Backend, home: P
         (home.parent, "holds your home"),
         (Path("/usr"), "folder of the system"),
         (Path("/"), "home"),
+        (Path(sys.prefix), "what this program runs from"),
+        (host.PACKAGE / "sandbox", "what this program runs from"),
         (tmp_path / "nowhere", "not a folder"),
     ):
         with pytest.raises(UsageError, match=reason):

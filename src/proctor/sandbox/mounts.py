@@ -49,6 +49,7 @@ class Mounts:
         self._policy = policy
         self._view = host.view(policy.workspace, policy.programs)
         self._own = _below(policy.workspace, frozenset((*host.own(), *own)))
+        self._hidden = private.hidden()
         self._scratch = str(policy.limits.scratch)
         top = open_folder(policy.folder)
         try:
@@ -106,8 +107,8 @@ class Mounts:
                 self._add("--ro-bind", name, name)
         else:  # what the host's root can write there is no list to be kept
             self._add("--remount-ro", "/proc")
-        for path in private.hidden():
-            self._hide(path, path.is_dir())
+        for path, as_folder in self._hidden:
+            self._hide(path, as_folder)
         if private.IDENTITY.is_file():
             self._file(private.IDENTITY, "")
 
@@ -126,8 +127,9 @@ class Mounts:
         tools = [tool for tool in view.tools if not tool.is_relative_to(workspace)]
         for tool in tools:
             self._add("--ro-bind-try", tool, tool)
+        covered = (*view.masks, workspace, *(path for path, _ in self._hidden))
         for socket in private.sockets([*host.SYSTEM, *map(str, tools)]):
-            if within(socket, tools) or not within(socket, (*view.masks, workspace)):
+            if within(socket, tools) or not within(socket, covered):
                 self._hide(socket, False)
 
     def _workspace(self, top: int) -> None:

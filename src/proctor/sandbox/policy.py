@@ -100,7 +100,6 @@ def settled(policy: Policy) -> Policy:
             raise UsageError(f"{workspace} holds your home folder {home}: work in a project folder below it")
     if any(f"{folder}/".startswith(f"{workspace}/") for folder in host.SYSTEM):
         raise UsageError(f"{workspace} is a folder of the system: work in a project folder")
-    for folder in host.OWN:
-        if folder.resolve() == workspace or workspace.is_relative_to(host.PACKAGE):
-            raise UsageError(f"{workspace} is what this program runs from: install it elsewhere, or in a folder below")
+    if workspace in map(Path.resolve, host.OWN) or workspace.is_relative_to(host.PACKAGE):
+        raise UsageError(f"{workspace} is what this program runs from: install it elsewhere, or in a folder below")
     return replace(policy, workspace=workspace, source=policy.source and policy.source.resolve())

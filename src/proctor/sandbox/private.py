@@ -7,9 +7,11 @@ What cannot change while this process lives is looked at once.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -25,7 +27,8 @@ IDENTITY = Path("/etc/machine-id")
 
 SEARCHED = ("/etc", "/opt", "/usr/local")
 """Where a system has sockets and private files of other hands than its packages'."""
-DEPTH = 8
+UPPER = 3
+"""So many levels of them are looked through for files, where they are not settings; for sockets all."""
 MOST_ENTRIES = 200_000
 
 OF_PACKAGES = ("/bin", "/gnu", "/lib", "/nix", "/sbin", "/snap", "/sys", "/usr/bin", "/usr/include", "/usr/lib",
@@ -33,21 +36,17 @@ OF_PACKAGES = ("/bin", "/gnu", "/lib", "/nix", "/sbin", "/snap", "/sys", "/usr/b
 """A mount below these (also /lib64 and the like) is part of the system; elsewhere it is somebody's data."""
 
 
-@cache
-def hidden() -> tuple[Path, ...]:
-    """Files and folders to be covered: the kernel's, and what in the system's folders is not open to all its users."""
-    kernel = (Path("/proc", name) for name in KERNEL)
-    return (*filter(Path.exists, kernel), *_searched()[0])
+def hidden() -> tuple[tuple[Path, bool], ...]:
+    """Files and folders (True) to be covered: the kernel's, and of the system's what is not open to all its users."""
+    found = ((path, _mode(str(path))) for path in (*(Path("/proc", name) for name in KERNEL), *_searched()[0]))
+    return tuple((path, stat.S_ISDIR(mode)) for path, mode in found if stat.S_ISDIR(mode) or stat.S_ISREG(mode))
 
 
 def sockets(shown: Iterable[str]) -> tuple[Path, ...]:
     """The sockets below the folders that are shown: those of this network, and older ones found by looking."""
     inside = tuple(f"{folder}/" for folder in shown)
-    found = {path for path in _searched()[1] if str(path).startswith(inside)}
-    for path in _listening():
-        if path.startswith(inside) and stat.S_ISSOCK(_mode(path)):
-            found.add(Path(path))
-    return tuple(sorted(found))
+    found = {path for path in (*_searched()[1], *_listening()) if path.startswith(inside)}
+    return tuple(Path(path) for path in sorted(found) if stat.S_ISSOCK(_mode(path)))
 
 
 def _listening() -> Iterator[str]:
@@ -67,31 +66,29 @@ def _mode(path: str) -> int:
 
 
 @cache
-def _searched() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Private files and folders, and sockets, of the folders that are searched."""
-    private, found, looked = [], [], 0
-    queue = [(folder, DEPTH) for folder in reversed(SEARCHED)]
+def _searched() -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """Private files and folders, and sockets, of the folders that are searched; upper levels first."""
+    private: list[Path] = []
+    found: list[str] = []
+    looked = 0
+    queue = deque((folder, 0) for folder in SEARCHED)
     while queue and looked < MOST_ENTRIES:
-        folder, depth = queue.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        looked += len(entries)
+        folder, level = queue.popleft()
         settings = folder.startswith("/etc")
-        for entry in entries:
-            if entry.is_symlink():
-                continue
-            if entry.is_dir():
-                if settings and _is_private(entry.stat(), folder=True) and os.listdir(entry.path):
+        with contextlib.suppress(OSError):  # closed to this user too, or gone meanwhile
+            for entry in list(os.scandir(folder)):
+                looked += 1
+                if entry.is_symlink():
+                    continue
+                if entry.is_dir():
+                    if settings and _is_private(entry.stat(), folder=True):
+                        private.append(Path(entry.path))
+                    else:
+                        queue.append((entry.path, level + 1))
+                elif not entry.is_file():
+                    found.append(entry.path)
+                elif (settings or level < UPPER) and _is_private(entry.stat(), folder=False):
                     private.append(Path(entry.path))
-                else:
-                    queue.append((entry.path, depth - 1))
-            elif not entry.is_file():
-                if stat.S_ISSOCK(entry.stat().st_mode):
-                    found.append(Path(entry.path))
-            elif (settings or depth > DEPTH - 3) and _is_private(entry.stat(), folder=False):
-                private.append(Path(entry.path))
     return tuple(sorted(private)), tuple(found)
 
 
