@@ -59,7 +59,7 @@ def test_what_git_would_obey_is_read_only_and_what_appears_of_it_is_renamed(work
     walls = enclose(workspace, tmp_path)
     script = "git init -q new && ! touch old/.git/x 2>/dev/null && mkdir .hooks && echo touch x >.hooks/pre-commit"
     assert inside(walls, script) == 0
-    assert enclosure.lift(workspace, walls.before) == (".hooks", "new/.git")
+    assert enclosure.lift(workspace, walls.before, tmp_path / "session.git") == (".hooks", "new/.git")
     assert not (workspace / "new/.git").exists()
     assert (workspace / "old/.git/HEAD").exists()
 
@@ -70,7 +70,7 @@ def test_what_was_there_before_is_remembered_with_names_of_any_bytes(workspace: 
     walls = enclose(workspace, tmp_path)
     enclosure.remember(walls.before, tmp_path)
     assert enclosure.remembered(tmp_path) == walls.before
-    assert enclosure.lift(workspace, enclosure.remembered(tmp_path)) == ()
+    assert enclosure.lift(workspace, enclosure.remembered(tmp_path), tmp_path / "session.git") == ()
     assert (workspace / odd / ".git").exists()
 
 
@@ -96,7 +96,7 @@ def test_without_real_walls_the_worker_has_the_users_own_repository(workspace: P
     contract(workspace, kind)
     walls = enclose(workspace, tmp_path)
     assert walls.policy.repository is None
-    assert enclosure.lift(workspace, walls.before) == ()
+    assert enclosure.lift(workspace, walls.before, tmp_path / "session.git") == ()
 
 
 def test_too_many_repositories_to_protect_are_refused_in_one_line(workspace: Path, tmp_path: Path) -> None:

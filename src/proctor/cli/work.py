@@ -44,11 +44,12 @@ def sandbox(given: argparse.Namespace) -> int:
         _stand_apart(given.dir, contract.sandbox.kind, given.yes)
     with tempfile.TemporaryDirectory(prefix="proctor-") as scratch:
         policy = policies.base(given.dir, contract)
-        enclosed = enclosure.enclose(policy, contract, Path(scratch, "session.git"))
+        repository = Path(scratch, "session.git")
+        enclosed = enclosure.enclose(policy, contract, repository)
         if given.explain:
             return _explain(enclosed.policy, contract.sandbox.kind, given.json)
         code = passthrough(given.command, enclosed.policy, contract.sandbox.kind)
-        for path in enclosure.lift(given.dir, enclosed.before):
+        for path in enclosure.lift(given.dir, enclosed.before, repository):
             said = "appeared, and your git would obey it: renamed"
             print(f"proctor: {safe_line(path)} {said}", file=sys.stderr)
     return code

@@ -124,7 +124,7 @@ async def _enclose(s: Session, policy: Policy, folder: Path) -> enclosure.Enclos
     said: list[str] = []
 
     def work() -> enclosure.Enclosure:
-        enclosed = enclosure.enclose(policy, s.terms.contract, s.state_dir / "session.git", said.append)
+        enclosed = enclosure.enclose(policy, s.terms.contract, s.session_repository, said.append)
         enclosure.remember(enclosed.before, folder)
         return enclosed
 
@@ -137,7 +137,7 @@ async def _enclose(s: Session, policy: Policy, folder: Path) -> enclosure.Enclos
 async def put_right(s: Session, iteration: int) -> None:
     """Rename what a worker planted for the operator's git, once nothing of the worker runs."""
     before = enclosure.remembered(iteration_dir(s.state_dir, iteration))
-    renamed = await asyncio.to_thread(enclosure.lift, s.workspace, before)
+    renamed = await asyncio.to_thread(enclosure.lift, s.workspace, before, s.session_repository)
     if renamed:
         s.append(ev.Quarantined(iteration=iteration, paths=renamed))
 

@@ -39,7 +39,7 @@ class Enclosure:
 
 
 def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lambda line: None) -> Enclosure:
-    """The walls of a launch in the workspace as it is now. Call it while no worker runs there.
+    """The walls of a launch in the workspace as it is now; `lift` follows it. Call it while no worker runs there.
 
     The session's own repository is made or kept at `repository`. `say` gets lines for the operator.
     """
@@ -53,8 +53,9 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
         raise Unrecoverable(f"{workspace} holds {what} (at most {MOST_REPOSITORIES}): work in one of them", "sandbox")
     found = layout.find(workspace)
     own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say)
-    orders = executed.executed(found, seen.repositories)
-    before = planted.look(workspace, seen.repositories, orders, planted.bare_repositories(workspace))
+    bare = planted.bare_repositories(workspace)
+    orders = executed.executed(found, (*seen.repositories, *bare))
+    before = planted.look(workspace, seen.repositories, orders, bare)
     untrusted = contract.sandbox.agent_settings is AgentSettings.IGNORE
     walls = replace(
         policy,
@@ -67,9 +68,16 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
     return Enclosure(walls, before)
 
 
-def lift(workspace: Path, before: planted.Before | None) -> tuple[str, ...]:
-    """Renames what appeared since and the operator's git would obey, once no worker runs; the paths as they were."""
-    return planted.quarantine(workspace, before) if before is not None else ()
+def lift(workspace: Path, before: planted.Before | None, repository: Path) -> tuple[str, ...]:
+    """Renames what appeared since and the operator's git would obey, once no worker runs; the paths as they were.
+
+    The session's own repository, at `repository`, is made one that no git works in before the next launch.
+    """
+    if before is None:
+        return ()
+    if repository.exists():
+        session.rest(repository)
+    return planted.quarantine(workspace, before)
 
 
 def new_repositories(workspace: Path, before: planted.Before) -> tuple[str, ...]:

@@ -158,6 +158,11 @@ class Session:
     def state(self) -> State:
         return self.journal.state()
 
+    @property
+    def session_repository(self) -> Path:
+        """What workers have for their `.git`."""
+        return self.state_dir / "session.git"
+
     def append(self, *events: ev.Event) -> State:
         """Write events and let waiters look again."""
         state = self.journal.append(*events)
