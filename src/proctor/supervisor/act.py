@@ -130,7 +130,7 @@ async def _enclose(s: Session, policy: Policy, folder: Path) -> enclosure.Enclos
 
     enclosed = await asyncio.to_thread(work)
     for line in said:
-        s.log("git", line)
+        s.log_once("git", line)
     return enclosed
 
 

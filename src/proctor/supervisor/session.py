@@ -149,6 +149,7 @@ class Session:
     resting: tuple[SessionStatus, str | None] | None = None
     _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)
     _spent_at: float = 0.0
+    _said: set[str] = field(default_factory=set)
     _gauges_at: float = 0.0
     _notices: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -184,6 +185,12 @@ class Session:
     def log(self, room: str, text: str) -> None:
         """A line of the harness: in the journal, and in the running stream."""
         self.append(ev.Logged(text=text, room=room))
+
+    def log_once(self, room: str, text: str) -> None:
+        """A line that holds for the whole session, however often it is found."""
+        if text not in self._said:
+            self._said.add(text)
+            self.log(room, text)
 
     def notice(self, text: str, why: str, urgency: str = "normal") -> None:
         """One notice: a row, and the contract's channels."""
