@@ -119,6 +119,7 @@ async def open_session(
         branch=publish.place(workspace, contract),
         disk=Watch(workspace, folder, contract.sandbox.limits.growth),
     )
+    session.log("sandbox", backend.describe())
     if state.intent is not None:  # a worker was running when its supervisor died
         walled = backend.name == WALLED
         for line in projection.restore_logs() if walled else projection.restore():
