@@ -210,6 +210,18 @@ def test_line_ends_are_converted_as_git_converts_them(work: Path) -> None:
     assert git(work, "cat-file", "-p", f"{NAME}:one.bat") == "echo\nmore\n"
 
 
+def test_what_cannot_be_converted_goes_in_as_it_is(work: Path) -> None:
+    write(work / ".gitattributes", "*.txt text working-tree-encoding=UTF-16LE-BOM\n")
+    committed(work)
+    sitting = Sitting(work)
+    write(work / "bad.txt", b"odd\xd8")
+    write(work / "good.txt", "\ufeffx\r\n".encode("utf-16-le"))
+    sitting.task(1)
+    assert changed(work) == ["bad.txt", "good.txt"]
+    assert git(work, "cat-file", "-p", f"{NAME}:good.txt") == "x\n"
+    assert git(work, "cat-file", "-s", f"{NAME}:bad.txt") == "4\n"
+
+
 def test_a_repository_with_autocrlf_shows_no_file_as_changed(work: Path) -> None:
     git(work, "config", "core.autocrlf", "true")
     write(work / "src/a.py", "a = 1\r\n")

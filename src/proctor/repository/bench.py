@@ -18,7 +18,7 @@ from types import TracebackType
 
 from proctor.checkpoint.draft import adopt
 from proctor.checkpoint.hygiene import git_program
-from proctor.checkpoint.plumbing import Git, disk_faults, joined, split
+from proctor.checkpoint.plumbing import Git, GitFailed, disk_faults, joined, split
 from proctor.checkpoint.record import Held, is_below, is_inside, parents, raw, text
 from proctor.checkpoint.repository import Store
 from proctor.checkpoint.view import NOTHING, Delta, deltas
@@ -265,7 +265,8 @@ class Bench:
         return auto or any(value not in ("unspecified", "unset") for value in given.values())
 
     def _converted(self, paths: list[bytes], files: str) -> dict[bytes, str]:
-        """The ids of files after git's own conversions: line ends, encodings, `$Id$`."""
+        """The ids of files after git's own conversions: line ends, encodings, `$Id$`. One that git cannot convert, as
+        its bytes are not in the encoding that an attribute names, has none."""
         if not paths:
             return {}
         raw_files = self._folder / "raw"
@@ -276,7 +277,11 @@ class Bench:
         full = {self._full(path): path for path in paths}
         config = (*_FAST, *self._settings("core.autocrlf", "core.eol", "core.attributesfile"))
         command = ("update-index", "-z", "--add", "--replace", "--stdin")
-        self._git.run(*command, input=joined(full), env=aside, work=raw_files, config=config)
+        try:
+            self._git.run(*command, input=joined(full), env=aside, work=raw_files, config=config)
+        except GitFailed:
+            middle = len(paths) // 2
+            return self._converted(paths[:middle], files) | self._converted(paths[middle:], files) if middle else {}
         entries = [line.split(b"\t", 1) for line in split(self._git.run("ls-files", "-s", "-z", env=aside))]
         return {full[path]: head.decode().split(" ")[1] for head, path in entries if path in full}
 
