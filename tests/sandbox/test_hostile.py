@@ -332,6 +332,17 @@ def a_progress_link(place: Path, outside: Path) -> None:
         (place / name).symlink_to(outside / "file")
 
 
+def many_repositories(place: Path, count: int) -> None:
+    for number in range(count):
+        folder = place / "vendor" / f"r{number}" / ".git"
+        folder.mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/main\n")
+
+
+def thousands_of_repositories(place: Path, _: Path) -> None:
+    many_repositories(place, 2500)
+
+
 SPOILED: tuple[Spoil, ...] = (
     a_git_link,
     a_dangling_git_link,
@@ -364,6 +375,7 @@ SPOILED: tuple[Spoil, ...] = (
     a_protected_pipe,
     a_pipe_among_the_protected,
     a_progress_link,
+    thousands_of_repositories,
 )
 
 
@@ -412,13 +424,6 @@ def deep_tree(place: Path) -> None:
         os.close(here)
         here = following
     os.close(here)
-
-
-def many_repositories(place: Path, count: int) -> None:
-    for number in range(count):
-        folder = place / "vendor" / f"r{number}" / ".git"
-        folder.mkdir(parents=True)
-        (folder / "HEAD").write_text("ref: refs/heads/main\n")
 
 
 def links_and_nodes(place: Path, outside: Path) -> None:
