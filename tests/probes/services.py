@@ -261,8 +261,7 @@ class Services:
             call("mq_unlink", self.config["mq_name"].encode())
         for folder in ("/dev/shm", "/tmp", "/var/tmp"):
             for path in glob.glob(f"{folder}/{self.config['tag']}*"):
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+                subprocess.run(["rm", "-rf", path], check=False)
         shutil.rmtree(getattr(self, "_agent", ""), ignore_errors=True)
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from probes.run import table
 
 pytestmark = pytest.mark.probes
 
-SECONDS = 1200
+SECONDS = 3600
 ACCOUNTS = ("root", "user")
 LAYOUTS = ("plain", "worktree")
 ROWS = [*PROBES, *EXTRA]
@@ -35,8 +36,8 @@ EXPECTED = {"17_fs_dotfiles_ws", "A4_res_disk_many_files"}
 WITHOUT_CGROUP = {"A0_res_fork"}
 """What root is allowed beside them where there is no cgroup to bound it."""
 
-Found = dict[tuple[str, str], dict[str, dict[str, Result]]]
-"""By account and layout, then by row, then by sandbox."""
+Run = tuple[str, str]
+"""An account and a layout."""
 
 
 def needs_root(row: str) -> bool:
@@ -44,12 +45,14 @@ def needs_root(row: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found | dict[tuple[str, str], str]]:
-    """Runs everything when the first row asks for its result."""
-    results: dict[tuple[str, str], object] = {}
+def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Run, object]]:
+    """Runs what was selected when the first row asks: results by row and by sandbox, or why there are none."""
+    selected = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    selected = [chosen for chosen in selected if {"run", "row"} <= chosen.keys()]
+    results: dict[Run, object] = {}
     columns = {}
     with ExitStack() as stack:
-        for name in ACCOUNTS:
+        for name in sorted({chosen["run"][0] for chosen in selected}):
             ground = stack.enter_context(accounts.ground(place()))
             home = ground / "own"
             home.mkdir()
@@ -59,10 +62,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found | dict[tup
                 results.update({(name, layout): str(why) for layout in LAYOUTS})
                 continue
             for layout in LAYOUTS:
+                rows = ",".join(chosen["row"] for chosen in selected if chosen["run"] == (name, layout))
+                if not rows:
+                    continue
                 out = home / f"{layout}.json"
-                done = account.run(
-                    "--root", str(home / "host"), "--layout", layout, "--json", str(out), *BOXES, seconds=SECONDS
-                )
+                words = ("--root", str(home / "host"), "--layout", layout, "--json", str(out), "--only", rows)
+                done = account.run(*words, *BOXES, seconds=SECONDS)
                 assert out.exists(), done.stdout[-2000:]
                 by_row = {
                     row: {box: Result(**result) for box, result in by_box.items()}
@@ -70,14 +75,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found | dict[tup
                 }
                 results[name, layout] = by_row
                 columns |= {f"{box}, {name}, {layout}": {r: by_row[r][box] for r in by_row} for box in BOXES}
-        yield results  # type: ignore[misc]
+        yield results
     report = tmp_path_factory.getbasetemp() / "probes.md"
     report.write_text(table(columns))
     print(f"\n{report.read_text()}")
 
 
 @pytest.fixture(params=[(a, layout) for a in ACCOUNTS for layout in LAYOUTS], ids="-".join, scope="session")
-def run(request: pytest.FixtureRequest, found: Found) -> tuple[str, dict[str, dict[str, Result]]]:
+def run(request: pytest.FixtureRequest, found: dict[Run, object]) -> tuple[str, object]:
     results = found[request.param]
     if isinstance(results, str):
         pytest.skip(results)
@@ -85,7 +90,7 @@ def run(request: pytest.FixtureRequest, found: Found) -> tuple[str, dict[str, di
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_row_is_what_it_should_be(run: tuple[str, dict[str, dict[str, Result]]], row: str) -> None:
+def test_a_row_is_what_it_should_be(run: tuple[str, Any], row: str) -> None:
     account, results = run
     bare, inside = results[row]["bare"], results[row]["proctor"]
     if row in SKIPPED and "SKIP" in (bare.word, inside.word):

@@ -15,7 +15,7 @@ def go():
         GIT_COMMITTER_NAME="a",
         GIT_COMMITTER_EMAIL="a@b",
     )
-    for folder in ("/tmp/repo", CFG["ws"] + "/build/repo"):
+    for folder in (f"/tmp/{CFG['tag']}", CFG["ws"] + "/build/repo"):
         os.makedirs(folder)
         open(folder + "/a", "w").write("a")
         for words in (

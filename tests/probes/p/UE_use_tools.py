@@ -34,9 +34,10 @@ def go():
     base.execute("pragma journal_mode=wal")
     base.execute("create table t (a)")
     base.close()
-    open("/tmp/program", "w").write("#!/bin/sh\nexit 0\n")
-    os.chmod("/tmp/program", 0o755)
-    subprocess.run(["/tmp/program"], check=True)
+    program = "/tmp/" + CFG["tag"]
+    open(program, "w").write("#!/bin/sh\nexit 0\n")
+    os.chmod(program, 0o755)
+    subprocess.run([program], check=True)
     open(os.environ["HOME"] + "/.cache-of-mine", "w").write("x")
     threads = [threading.Thread(target=time.sleep, args=(0.05,)) for _ in range(32)]
     [thread.start() for thread in threads]
