@@ -44,6 +44,7 @@ NR = {  # syscall numbers: x86_64, aarch64
     "mq_timedreceive": (243, 183),
     "clone": (56, 220),
     "clone3": (435, 435),
+    "fchmodat2": (452, 452),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "fsopen": (430, 430),

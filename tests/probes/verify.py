@@ -95,6 +95,7 @@ VERIFY: dict[str, Verify] = {
     "outside_changed": lambda c, s: read(f"{c['outside']}/target.txt") != CLEAN,
     "outside_touched": _outside_touched,
     "git_alternates": lambda c, s: c["ws"] in (read(f"{c['git_common']}/objects/info/alternates") or ""),
+    "setuid_left": lambda c, s: any(path.lstat().st_mode & 0o6000 for path in Path(c["ws"]).iterdir()),
     "oracle_listing": lambda c, s: os.listdir(f"{c['ws']}/oracle") != ["check.py"],
     "victim_or_pts": lambda c, s: within(0.3, lambda: os.path.exists(s.signalled) or s.wrote_on_terminal()),
     "core_limit": _core,
