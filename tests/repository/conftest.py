@@ -49,10 +49,16 @@ def new_repository(place: Path, *options: str, files: int = 3) -> Path:
     return place
 
 
-def inside(repository: Repository | None, workspace: Path, script: str, protect: tuple[str, ...] = ()) -> str:
+def inside(
+    repository: Repository | None,
+    workspace: Path,
+    script: str,
+    protect: tuple[str, ...] = (),
+    hide: tuple[str, ...] = (),
+) -> str:
     """Runs a shell script in the workspace, walled in as a worker is; what it said. It must not fail."""
     variables = {"LC_ALL": "C", **environment(find(workspace))}
-    policy = Policy(workspace, protect=protect, repository=repository, environment=variables)
+    policy = Policy(workspace, protect=protect, hide=hide, repository=repository, environment=variables)
     said = workspace.parent / f"{workspace.name}.said"
     done = run(bubblewrap(), ["sh", "-ec", textwrap.dedent(script)], policy, 60, said, 1 << 20)
     text = said.read_text(errors="replace")
@@ -61,14 +67,20 @@ def inside(repository: Repository | None, workspace: Path, script: str, protect:
 
 
 def session(
-    workspace: Path, script: str, *, always: bool = False, protect: tuple[str, ...] = (), folder: Path | None = None
+    workspace: Path,
+    script: str,
+    *,
+    always: bool = False,
+    protect: tuple[str, ...] = (),
+    hide: tuple[str, ...] = (),
+    folder: Path | None = None,
 ) -> str:
     """Prepares the session repository as a start does, and runs a script with it; what it said. It must not fail."""
     state = workspace / ".proctor"
     state.mkdir(exist_ok=True)
     (state / ".gitignore").write_text("*\n")
-    repository = prepare(find(workspace), folder or state / "session.git", always)
-    return inside(repository, workspace, script, protect)
+    repository = prepare(find(workspace), folder or state / "session.git", always, hide=hide)
+    return inside(repository, workspace, script, protect, hide)
 
 
 def bytes_of(git_dir: Path) -> dict[str, bytes]:

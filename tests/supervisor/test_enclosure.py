@@ -74,6 +74,25 @@ def test_what_was_there_before_is_remembered_with_names_of_any_bytes(workspace: 
     assert (workspace / odd / ".git").exists()
 
 
+def test_what_the_contract_hides_is_in_no_repository_inside(workspace: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "lib"], cwd=workspace, check=True)
+    for place in (workspace / "lib", workspace):
+        (place / "key").write_text("kennwort")
+        for words in (["add", "key"], ["-c", "user.name=o", "-c", "user.email=o@o", "commit", "-qm", "Key"]):
+            subprocess.run(["git", *words], cwd=place, check=True)
+    read = "git cat-file --batch-all-objects --batch; git -C lib cat-file --batch-all-objects --batch"
+    for hide, found in (("[]", 2), ("[key, lib/key]", 0)):
+        (workspace / "proctor.yaml").write_text(
+            CONTRACT.replace("KIND", "bwrap").replace("commits: none", f"commits: none, hide: {hide}")
+        )
+        said: list[str] = []
+        terms = load(workspace)
+        base = policies.base(workspace, terms)
+        walls = enclosure.enclose(base, terms, tmp_path / "session.git", said.append)
+        assert inside(walls, f"test $( ({read}) 2>/dev/null | grep -ac kennwort) = {found} && git log") == 0
+    assert [line for line in said if "hidden files are in the git history" in line]
+
+
 def test_sockets_in_the_workspace_cannot_be_reached(workspace: Path, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(workspace / "dev.sock"))

@@ -45,8 +45,11 @@ def sandbox(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="proctor-") as scratch:
         policy = policies.base(given.dir, contract)
         repository = Path(scratch, "session.git")
-        enclosed = enclosure.enclose(policy, contract, repository)
+        notes: list[str] = []
+        enclosed = enclosure.enclose(policy, contract, repository, notes.append)
         if given.explain:
+            for line in notes:
+                print(f"proctor: {safe_line(line)}", file=sys.stderr)
             return _explain(enclosed.policy, contract.sandbox.kind, given.json)
         code = passthrough(given.command, enclosed.policy, contract.sandbox.kind)
         for path in enclosure.lift(given.dir, enclosed.before, repository):

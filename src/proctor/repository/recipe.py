@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,14 +29,19 @@ _KEPT = re.compile(
     re.S,
 )
 _OF_THE_WHOLE = re.compile(r"core\.sparsecheckout|index\.sparse|branch\.|remote\.|submodule\.|extensions\.partial")
-"""What means nothing to a repository of one folder of another."""
+"""What means nothing to a repository of one folder of another, or to one without history."""
 
 
-def texts(layout: Layout, facts: Facts, place: Path) -> dict[str, str]:
-    """The content of each small file of the session repository that will stand at `place` inside."""
+def texts(
+    layout: Layout, facts: Facts, place: Path, hide: Iterable[str] = (), is_apart: bool = False
+) -> dict[str, str]:
+    """The content of each small file of the session repository that will stand at `place` inside.
+
+    Paths to `hide` are ignored: what covers them is nothing that git could take in. One that is apart has no refs.
+    """
     assert layout.git_dir is not None
     assert layout.common is not None
-    is_part = layout.kind is Kind.ABOVE
+    is_part = layout.kind is Kind.ABOVE or is_apart
     info = layout.common / "info"
     marks = rules.content(_named(facts, "core.attributesfile", layout.top, "attributes"))
     marks = rules.attributes(marks, layout.prefix)
@@ -44,8 +49,9 @@ def texts(layout: Layout, facts: Facts, place: Path) -> dict[str, str]:
     hidden = rules.ignores(rules.content(_named(facts, "core.excludesfile", layout.top, "ignore")), layout.prefix)
     hidden += rules.ignores(rules.content(info / "exclude"), layout.prefix)
     hidden += "".join(rules.ignores(*file) for file in rules.above(layout.top, layout.prefix, ".gitignore"))
+    hidden += rules.literal(hide)
     made = {
-        "config": config(layout, facts, place / "info" / "global-attributes" if marks else None),
+        "config": config(layout, facts, place / "info" / "global-attributes" if marks else None, is_apart),
         "HEAD": f"ref: {facts.branch}\n" if facts.branch else f"{facts.head}\n",
         "info/exclude": hidden,
         "info/global-attributes": marks,
@@ -61,21 +67,22 @@ def texts(layout: Layout, facts: Facts, place: Path) -> dict[str, str]:
     return {name: text for name, text in made.items() if text or name == "config"}
 
 
-def empty(layout: Layout, facts: Facts) -> dict[str, str]:
+def empty(layout: Layout, facts: Facts, hide: Iterable[str] = ()) -> dict[str, str]:
     """The same for a workspace without a repository: an empty history."""
     branch = facts.last("init.defaultbranch") or "main"
     hidden = rules.content(_named(facts, "core.excludesfile", layout.top, "ignore"))
+    hidden = rules.ignores(hidden, "") + rules.literal(hide)
     made = {"config": config(layout, facts, None), "HEAD": f"ref: refs/heads/{branch}\n", "info/exclude": hidden}
     return {name: text for name, text in made.items() if text}
 
 
-def config(layout: Layout, facts: Facts, marks: Path | None) -> str:
+def config(layout: Layout, facts: Facts, marks: Path | None, is_apart: bool = False) -> str:
     """The configuration of the session repository; `marks` is its file of attributes that anything else overrides."""
     is_part = layout.kind in (Kind.ABOVE, Kind.NONE)
     kept = [
         (one.key, _without_secrets(one.value) if one.key.endswith(".url") else one.value)
         for one in facts.settings
-        if _KEPT.fullmatch(one.key) and not (is_part and _OF_THE_WHOLE.match(one.key))
+        if _KEPT.fullmatch(one.key) and not ((is_part or is_apart) and _OF_THE_WHOLE.match(one.key))
     ]
     extended = any(key.startswith("extensions.") for key, _ in kept)
     own = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 _PATTERN = re.compile(r'\s*("(?:\\.|[^"\\])*"|\S+)')
@@ -17,6 +17,11 @@ def ignores(text: str, below: str) -> str:
 def attributes(text: str, below: str) -> str:
     """Attribute rules likewise. Macros stay; a rule for the way down to the workspace says nothing of its files."""
     return _lines(text, below, _attributed)
+
+
+def literal(paths: Iterable[str]) -> str:
+    """Ignore rules for these paths of the same folder, and all below them."""
+    return "".join("/" + re.sub(r"[][*? \\]", r"\\\g<0>", path) + "\n" for path in paths)
 
 
 def above(top: Path, prefix: str, name: str) -> Iterator[tuple[str, str]]:

@@ -11,12 +11,12 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.checkpoint.plumbing import disk_faults, write_file
-from proctor.repository import recipe, subtree
+from proctor.repository import hidden, recipe, subtree
 from proctor.repository.layout import REPOSITORY, Kind, Layout, content
 from proctor.repository.planted import SUFFIX, Before, quarantine
 from proctor.repository.source import Facts, borrowed, operator_settings, read
@@ -35,12 +35,20 @@ _VERSION = b"1"
 Say = Callable[[str], None]
 
 
-def prepare(layout: Layout, folder: Path, always: bool = False, say: Say = lambda line: None) -> Repository | None:
+def prepare(
+    layout: Layout,
+    folder: Path,
+    always: bool = False,
+    say: Say = lambda line: None,
+    hide: Sequence[str] = (),
+) -> Repository | None:
     """The session repository at `folder`, made new or kept; None where the workspace has no git inside.
 
     It is kept, with all that workers committed, as long as the operator's HEAD, branches, tags, index and settings
     are what it was made from; else the old one moves to `kept/session-N.git` beside it. `always` gives a workspace
-    without a repository an empty history. `say` gets a line for the operator on what they would not expect.
+    without a repository an empty history. Where the operator's objects tell what lies at a path to `hide` (relative to
+    the workspace), none are borrowed: it begins with one commit, of what HEAD has without those paths.
+    `say` gets a line for the operator on what they would not expect.
     UsageError when git cannot read the operator's repository; Unrecoverable when the disk is full.
     """
     if layout.kind is Kind.NONE and not always:
@@ -52,10 +60,11 @@ def prepare(layout: Layout, folder: Path, always: bool = False, say: Say = lambd
     if layout.kind in (Kind.ABOVE, Kind.NONE) and host.is_closed(parent / REPOSITORY, host.view(layout.workspace)):
         say(f"{parent} is a read-only folder of the host, so that there is no git inside: move the workspace")
         return None
+    hide = hidden.normal(hide)
     with disk_faults(folder):
-        _fresh_or_kept(layout, folder, repository.place, say)
+        is_apart = _fresh_or_kept(layout, folder, repository.place, hide, say)
         ready(folder)
-    return repository
+        return replace(repository, borrowed=tuple(_uncovered(layout, folder, repository, hide, is_apart)))
 
 
 def environment(layout: Layout) -> dict[str, str]:
@@ -129,9 +138,26 @@ def _mounted(layout: Layout, folder: Path) -> Repository:
     return Repository(folder, place, pointer, tuple(binds))
 
 
+def _uncovered(
+    layout: Layout, folder: Path, repository: Repository, hide: Sequence[str], is_apart: bool
+) -> Iterator[tuple[Path, Path]]:
+    """What is shown of the operator's: no objects to one that stands apart, and an empty folder over the repository of
+    a hidden submodule."""
+    for source, target in repository.borrowed:
+        is_objects = target.is_relative_to(OBJECTS)
+        if not (is_objects and is_apart):
+            yield source, target
+        if hide and not is_objects:
+            for way in hidden.hidden_modules(source, layout.workspace, hide):
+                nothing = folder.with_name(_beside(folder, "nothing"))
+                nothing.mkdir(exist_ok=True)
+                yield nothing, target / way
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a session repository is made of. `tree` is the workspace's, where it is a part of the operator's."""
+    """What a session repository is made of. `tree` is the workspace's, where it is not all that there is: where that
+    is a part of the operator's, or stands apart, with nothing borrowed, for what is hidden."""
 
     layout: Layout
     facts: Facts
@@ -139,6 +165,8 @@ class _Plan:
     entries: tuple[bytes, ...] = ()
     tree: str = ""
     origin: tuple[Path, ...] = ()
+    hide: tuple[str, ...] = ()
+    is_apart: bool = False
 
     def digest(self) -> bytes:
         """Changes when a repository that was made from this is out of date. A mere fetch, or a commit elsewhere above
@@ -152,34 +180,60 @@ class _Plan:
         if self.layout.kind is Kind.ABOVE:
             refs = [self.tree]
             counted["HEAD"] = self.facts.branch
+        elif self.is_apart:
+            refs = [self.facts.head]
         digest = hashlib.sha256(_VERSION)
         head = [self.layout.kind.name, self.layout.prefix, *map(str, self.origin)]
+        head += ["apart" if self.is_apart else "borrowing", *self.hide] if self.hide else []
         for part in (head, [text for item in sorted(counted.items()) for text in item], refs):
             digest.update(os.fsencode("\0".join(part)) + b"\0\0")
         digest.update(b"\0".join(self.entries))
         return digest.hexdigest().encode() + b"\n"
 
 
-def _plan(layout: Layout, place: Path) -> _Plan:
+def _plan(layout: Layout, place: Path, hide: tuple[str, ...]) -> _Plan:
     if layout.git_dir is None or layout.common is None:
         facts = Facts(operator_settings(layout), {}, {}, "", "", ())
-        return _Plan(layout, facts, recipe.empty(layout, facts))
+        return _Plan(layout, facts, recipe.empty(layout, facts, hide), hide=hide)
     facts = read(layout)
-    texts, origin = recipe.texts(layout, facts, place), borrowed(layout.common)
+    texts, origin = recipe.texts(layout, facts, place, hide), borrowed(layout.common)
     if layout.kind is not Kind.ABOVE:
-        return _Plan(layout, facts, texts, facts.entries, origin=origin)
+        return _Plan(layout, facts, texts, facts.entries, origin=origin, hide=hide)
     entries = subtree.entries_below(facts.entries, layout.prefix)
-    return _Plan(layout, facts, texts, entries, subtree.tree_of(layout, facts), origin)
+    return _Plan(layout, facts, texts, entries, subtree.tree_of(layout, facts), origin, hide)
 
 
-def _fresh_or_kept(layout: Layout, folder: Path, place: Path, say: Say) -> None:
-    plan = _plan(layout, place)
-    made_from = plan.digest()
+def _apart(plan: _Plan, place: Path) -> _Plan:
+    """The same with nothing in it of the hidden paths, and of no history."""
+    layout, facts = plan.layout, plan.facts
+    return replace(
+        plan,
+        texts=recipe.texts(layout, facts, place, plan.hide, is_apart=True),
+        entries=hidden.visible(plan.entries, plan.hide),
+        tree=plan.tree if layout.kind is Kind.ABOVE else subtree.tree_of(layout, facts),
+        origin=(),
+        is_apart=True,
+    )
+
+
+def _fresh_or_kept(layout: Layout, folder: Path, place: Path, hide: tuple[str, ...], say: Say) -> bool:
+    """Whether it stands apart from the operator's objects."""
+    plan = _plan(layout, place, hide)
     record = folder.with_name(_beside(folder, "made-from"))
-    is_current = content(record) == made_from
+    recorded = content(record)
+    if hide and layout.git_dir:
+        apart = _apart(plan, place)
+        # One that stands apart stays so while it fits: what was hidden may be in the objects without a name.
+        is_kept_apart = recorded == apart.digest()
+        if is_kept_apart or hidden.held(layout, plan.facts, hide, folder.with_name(_beside(folder, "searched"))):
+            plan = apart
+    made_from = plan.digest()
+    is_current = recorded == made_from
     if is_current and _is_whole(folder):
-        return
-    cause = "the session's repository is none any more" if is_current else "your repository has changed since"
+        return plan.is_apart
+    cause = "your repository has changed since, or what is hidden"
+    if is_current:
+        cause = "the session's repository is none any more"
     draft = folder.with_name(_beside(folder, "draft"))
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(draft)
@@ -191,6 +245,9 @@ def _fresh_or_kept(layout: Layout, folder: Path, place: Path, say: Say) -> None:
     _sync(folder.parent)
     if layout.git_dir and any((layout.git_dir / name).exists() for name in _BUSY):
         say("a merge, rebase or the like is going on in the repository: the worker sees its files, but not its state")
+    if plan.is_apart:
+        say("hidden files are in the git history: the worker's repository begins with one commit, without them")
+    return plan.is_apart
 
 
 def _make(plan: _Plan, draft: Path) -> None:
@@ -199,12 +256,17 @@ def _make(plan: _Plan, draft: Path) -> None:
         (draft / name).mkdir(parents=True)
     for name, text in plan.texts.items():
         _write(draft / name, text)
-    if layout.kind is Kind.ABOVE:
+    if layout.kind is Kind.ABOVE or plan.is_apart:
+        commit = ""
         if plan.tree:
-            _write(draft / (branch or "HEAD"), f"{subtree.commit(layout, plan.facts, plan.tree, draft)}\n")
+            tree = subtree.without(layout, plan.tree, plan.hide, draft) if plan.is_apart else plan.tree
+            commit = subtree.commit(layout, plan.facts, tree, draft)
+            _write(draft / (branch or "HEAD"), f"{commit}\n")
         elif not branch:  # detached at a commit that has no such folder
             _write(draft / "HEAD", "ref: refs/heads/main\n")
         subtree.index(layout, plan.entries, draft)
+        if plan.is_apart:
+            subtree.pack(layout, commit, draft)
     elif layout.git_dir is not None:
         _copy_index(layout.git_dir, draft)
     _write(draft / "objects/info/alternates", "".join(f"{OBJECTS}/{number}\n" for number in range(len(plan.origin))))

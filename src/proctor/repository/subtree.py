@@ -21,6 +21,9 @@ def tree_of(layout: Layout, facts: Facts) -> str:
     assert layout.git_dir is not None
     if not facts.head:
         return ""
+    if not layout.prefix:
+        whole = ["rev-parse", "--verify", f"{facts.head}^{{tree}}"]
+        return _git(whole, environment(layout.git_dir, layout.top)).decode().strip()
     ask = ["ls-tree", "-z", "--full-tree", facts.head, "--", layout.prefix]
     about, _, _ = _git(ask, environment(layout.git_dir, layout.top)).partition(b"\t")
     kind, _, name = about.decode().partition(" tree ")
@@ -51,6 +54,29 @@ def commit(layout: Layout, facts: Facts, tree: str, draft: Path) -> str:
     new = b"\n".join([f"tree {tree}".encode(), *kept]) + b"\n\n" + message
     env = _on(draft, layout, layout.common)
     return _git(["hash-object", "-t", "commit", "-w", "--literally", "--stdin"], env, new).decode().strip()
+
+
+def without(layout: Layout, tree: str, hide: Sequence[str], draft: Path) -> str:
+    """Writes what is left of a tree without the hidden paths into the draft; its id."""
+    assert layout.common is not None
+    env = _on(draft, layout, layout.common)
+    _git(["read-tree", tree], env)
+    named = _git(["ls-files", "-z", "--", *hide], {**env, "GIT_LITERAL_PATHSPECS": "1"})
+    _git(["update-index", "--force-remove", "-z", "--stdin"], env, named)
+    left = _git(["write-tree", "--missing-ok"], env).decode().strip()
+    (draft / "index").unlink()
+    return left
+
+
+def pack(layout: Layout, commit: str, draft: Path) -> None:
+    """Copies into the draft all that its commit ("" for none) and its index hold, so that nothing has to be borrowed.
+
+    What the operator's repository lacks itself, as a partial clone may, is left out.
+    """
+    assert layout.common is not None
+    words = ["pack-objects", "--revs", "--indexed-objects", "--missing=allow-any", "-q"]
+    fed = f"{commit}\n".encode() if commit else b""
+    _git([*words, str(draft / "objects" / "pack" / "pack")], _on(draft, layout, layout.common), fed)
 
 
 def index(layout: Layout, entries: Sequence[bytes], draft: Path) -> None:

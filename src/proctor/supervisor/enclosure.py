@@ -16,7 +16,7 @@ import msgspec
 from proctor.contract.model import Contract
 from proctor.contract.values import AgentSettings, Git, SandboxKind
 from proctor.errors import Unrecoverable
-from proctor.repository import executed, layout, planted, session
+from proctor.repository import executed, hidden, layout, planted, session
 from proctor.sandbox import agents
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.survey import survey
@@ -52,7 +52,9 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
         what = f"{len(seen.repositories):,} git repositories, too many to keep each from the worker"
         raise Unrecoverable(f"{workspace} holds {what} (at most {MOST_REPOSITORIES}): work in one of them", "sandbox")
     found = layout.find(workspace)
-    own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say)
+    # Hidden files are to be read in no repository either: those that tell of them are hidden too.
+    hide = _merged(policy.hide, hidden.telling(workspace, seen.repositories, policy.hide))
+    own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say, hide)
     bare = planted.bare_repositories(workspace)
     orders = executed.executed(found, (*seen.repositories, *bare))
     before = planted.look(workspace, seen.repositories, orders, bare)
@@ -60,7 +62,7 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
     walls = replace(
         policy,
         protect=_merged(policy.protect, executed.standing(workspace, (*seen.repositories, *orders)), seen.unread),
-        hide=_merged(policy.hide, (special.path for special in seen.specials)),
+        hide=_merged(hide, (special.path for special in seen.specials)),
         blank=agents.present(workspace, seen.configured) if untrusted else (),
         repository=own,
         environment={**session.environment(found), **policy.environment},

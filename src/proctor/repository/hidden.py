@@ -1,0 +1,171 @@
+"""Hidden files in git: whether a repository's objects would tell what no worker may read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from proctor.checkpoint.hygiene import git_program
+from proctor.checkpoint.plumbing import write_file
+from proctor.errors import UsageError
+from proctor.repository.layout import REPOSITORY, Layout, content, find, is_repository, settings
+from proctor.repository.source import Facts, borrowed, environment, read
+
+SECONDS = 5.0
+"""How long a history is searched for hidden paths. What is not known by then counts as found."""
+
+_MOST_FILES = 2_000
+_MOST_BYTES = 4 << 20
+"""Of the hidden files of now, how many are looked for in the repository, and how large the largest."""
+
+
+def normal(hide: Iterable[str]) -> tuple[str, ...]:
+    """Paths in the form that git writes, each once, in order."""
+    return tuple(sorted({str(PurePosixPath(path)) for path in hide}))
+
+
+def is_hidden(path: str, hide: Sequence[str]) -> bool:
+    """Whether a path is one of these, which are in normal form, or lies below one."""
+    return any(path == one or path.startswith(f"{one}/") for one in hide)
+
+
+def visible(entries: Sequence[bytes], hide: Sequence[str]) -> tuple[bytes, ...]:
+    """The lines of an index that are of no hidden path."""
+    return tuple(line for line in entries if not is_hidden(os.fsdecode(line.partition(b"\t")[2]), hide))
+
+
+def held(layout: Layout, facts: Facts, hide: Sequence[str], note: Path | None = None) -> bool:
+    """Whether the repository's objects hold what lies, or once lay, at a hidden path.
+
+    Asked are all refs, reflogs and indexes, the stash and other worktrees with them, and the hidden files of now, which
+    may have been staged once. No is certain as far as that goes; yes may mean that it is not known. The commits that
+    were found clean are written to `note`, so that only newer ones are searched the next time.
+    """
+    assert layout.common is not None
+    paths = [f"{layout.prefix}/{path}" if layout.prefix else path for path in hide]
+    if len(visible(facts.entries, paths)) < len(facts.entries):
+        return True
+    search = _Search(layout)
+    return search.in_indexes(paths) or search.in_history(facts, paths, note) or search.as_files(facts, hide)
+
+
+class _Search:
+    def __init__(self, layout: Layout) -> None:
+        assert layout.git_dir is not None
+        self._layout = layout
+        self._until = time.monotonic() + SECONDS
+        # Nothing is fetched: what a partial clone lacks is not known, and not here either.
+        changes = {"GIT_LITERAL_PATHSPECS": "1", "GIT_ALLOW_PROTOCOL": "none"}
+        self._env = environment(layout.git_dir, layout.top, **changes)
+
+    def _ask(self, words: Sequence[str], fed: bytes = b"", **changes: str) -> bytes | None:
+        """What git said; None if it failed, or the time is over."""
+        env, left = {**self._env, **changes}, max(self._until - time.monotonic(), 0.01)
+        ask = [git_program(), *words]
+        try:
+            done = subprocess.run(ask, cwd="/", env=env, input=fed, capture_output=True, check=False, timeout=left)
+        except subprocess.TimeoutExpired:
+            return None
+        return None if done.returncode else done.stdout
+
+    def in_indexes(self, paths: Sequence[str]) -> bool:
+        """In those of the other worktrees."""
+        layout = self._layout
+        assert layout.common is not None
+        assert layout.git_dir is not None
+        found = {layout.common / "index", *layout.common.glob("worktrees/*/index")} - {layout.git_dir / "index"}
+        listed = ["ls-files", "-z", "--", *paths]
+        return any(self._ask(listed, GIT_INDEX_FILE=str(index)) != b"" for index in found if index.is_file())
+
+    def in_history(self, facts: Facts, paths: Sequence[str], note: Path | None) -> bool:
+        tips = sorted({*facts.refs.values(), facts.head} - {""})
+        about = hashlib.sha256("\0".join(paths).encode(errors="surrogateescape")).hexdigest()
+        noted = content(note, 64 << 20).decode().split("\n") if note else []
+        clean = noted[1:] if noted[:1] == [about] else []
+        # Full: a branch that brought the file and took it away again is simplified away otherwise.
+        words = ["rev-list", "--all", "--reflog", "--full-history", "-1", "--ignore-missing", "--stdin", "--", *paths]
+        fed = "".join(f"^{tip}\n" for tip in clean).encode()
+        assert self._layout.common is not None
+        # What is borrowed from has refs of its own, and all its objects are read.
+        lenders = [folder.parent for folder in borrowed(self._layout.common)[1:] if is_repository(folder.parent)]
+        if self._ask(words, fed) != b"" or any(self._ask(words, fed, GIT_DIR=str(one)) != b"" for one in lenders):
+            return True
+        if note and clean != tips:
+            write_file(note, "\n".join([about, *tips]).encode())
+        return False
+
+    def as_files(self, facts: Facts, hide: Sequence[str]) -> bool:
+        """Whether a hidden file of now is an object that is no visible file's: staged once, or lost."""
+        if any(one.key.endswith((".promisor", ".partialclonefilter")) for one in facts.settings):
+            return False  # asking for an object that is not there would fetch it
+        kind = "sha256" if facts.last("extensions.objectformat") == "sha256" else "sha1"
+        names = set()
+        for number, file in enumerate(_files(self._layout.workspace, hide)):
+            if number >= _MOST_FILES or time.monotonic() > self._until:
+                break
+            data = content(file, _MOST_BYTES)
+            if data:
+                names.add(hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest())
+        names -= {line.split(b" ")[2].decode() for line in facts.entries}
+        if not names:
+            return False
+        fed = "".join(f"{name}\n" for name in names).encode()
+        said = self._ask(["cat-file", "--batch-check"], fed)
+        return said is None or any(not line.endswith(b" missing") for line in said.splitlines())
+
+
+def _files(workspace: Path, hide: Sequence[str]) -> Iterator[Path]:
+    for path in hide:
+        place = workspace / path
+        if place.is_symlink():
+            continue
+        if not place.is_dir():
+            yield place
+        for top, _, names in os.walk(place):
+            yield from (Path(top, name) for name in names if not os.path.islink(Path(top, name)))
+
+
+def telling(workspace: Path, repositories: Iterable[str], hide: Sequence[str]) -> Iterator[str]:
+    """Of the `.git` below the workspace's own those whose objects tell what lies at a path hidden in their folder."""
+    hide = normal(hide)
+    for name in repositories:
+        folder = os.path.dirname(name)
+        below = [path[len(folder) + 1 :] for path in hide if folder and path.startswith(f"{folder}/")]
+        below = [path for path in below if not is_hidden(REPOSITORY, [path])]
+        if below and _tells(workspace / folder, below):
+            yield name
+
+
+def _tells(folder: Path, hide: Sequence[str]) -> bool:
+    try:
+        layout = find(folder)
+        if layout.git_dir is None or layout.prefix:  # what it is git cannot say, but it may hold objects
+            return True
+        return held(layout, read(layout), hide)
+    except UsageError:
+        return True
+
+
+def hidden_modules(modules: Path, workspace: Path, hide: Sequence[str]) -> Iterator[Path]:
+    """The repositories of submodules, as ways from the folder that holds them, whose own `.git` is hidden, or which
+    are checked out nowhere and have a hidden path in their folder."""
+    queue = [modules]
+    while queue:
+        for top, folders, _ in os.walk(queue.pop()):
+            folders.sort()
+            if not is_repository(Path(top)):
+                continue
+            folders.clear()
+            queue.append(Path(top, "modules"))
+            named = settings(Path(top, "config")).get("core.worktree", [""])[-1]
+            place = Path(os.path.realpath(os.path.join(top, named)))
+            with suppress(ValueError):
+                way = str(place.relative_to(workspace))
+                is_gone = not os.path.lexists(place / REPOSITORY)
+                if is_hidden(f"{way}/{REPOSITORY}", hide) or (is_gone and any(is_hidden(one, [way]) for one in hide)):
+                    yield Path(top).relative_to(modules)
