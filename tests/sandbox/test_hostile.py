@@ -149,7 +149,7 @@ def holds(done: Done) -> None:
     assert "Traceback" not in done.out + done.err, done.err
     assert SECRET not in done.out + done.err
     if done.code != ExitCode.DONE:
-        assert done.code in (ExitCode.USAGE, ExitCode.UNRECOVERABLE), (done.code, done.err)
+        assert done.code in (ExitCode.USAGE, ExitCode.UNRECOVERABLE, ExitCode.BUDGET), (done.code, done.err)
         lines = done.err.strip().splitlines()
         assert lines
         assert all(line.startswith("proctor: ") for line in lines), done.err
@@ -257,7 +257,14 @@ def a_state_folder_of_somebody_else(place: Path, outside: Path) -> None:
 def a_state_folder_with_links_below(place: Path, outside: Path) -> None:
     folder = place / ".proctor"
     folder.mkdir(mode=0o700)
-    for name in ("doors", "checkpoints.git", "oracle", "session.git", "kept", "checks"):
+    for name in ("doors", "oracle", "kept", "checks"):
+        (folder / name).symlink_to(outside / "folder")
+
+
+def stores_that_are_links(place: Path, outside: Path) -> None:
+    folder = place / ".proctor"
+    folder.mkdir(mode=0o700)
+    for name in ("checkpoints.git", "session.git", "oracle", "kept"):
         (folder / name).symlink_to(outside / "folder")
 
 
@@ -361,6 +368,7 @@ SPOILED: tuple[Spoil, ...] = (
     a_state_pipe,
     a_state_folder_of_somebody_else,
     a_state_folder_with_links_below,
+    stores_that_are_links,
     a_contract_link,
     a_contract_pipe,
     a_contract_folder,
