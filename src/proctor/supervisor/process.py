@@ -79,6 +79,9 @@ def check_workspace(workspace: Path) -> None:
     state = workspace / STATE_FOLDER
     if state.is_symlink() or (state.exists() and not state.is_dir()):
         raise UsageError(f"{state}: not a folder of its own; move it away")
+    if os.access(state, os.R_OK) and (links := [entry.name for entry in os.scandir(state) if entry.is_symlink()]):
+        # Whoever brought the workspace would have us write where they lead.
+        raise UsageError(f"{state}: {links[0]!r} is a link, and not proctor's; move the folder away")
     if not os.access(workspace, os.W_OK | os.X_OK):
         raise Unrecoverable(f"{workspace}: not writable; check its owner and mode", "workspace")
     kind = file_system(workspace)
