@@ -192,12 +192,32 @@ def borrowing(top: Path) -> Path:
     return top.parent / "second"
 
 
-def below(top: Path) -> Path:
+def borrowing_what_is_staged(top: Path) -> Path:
+    git(top.parent, "clone", "-q", "--shared", "work", "second")
+    staged(top)
+    return top.parent / "second"
+
+
+def staged_above_as_another_file(top: Path) -> Path:
+    place = below_alone(top)
+    written(place)
+    shutil.copy(place / "secrets" / "x", top / "copy")
+    git(top, "add", "copy")
+    return place
+
+
+def below_alone(top: Path) -> Path:
     place = top / "projects" / "one"
     place.mkdir(parents=True)
     (place / "file0.txt").write_text("one\n")
     (place / ".gitignore").write_text("READ.py\n")
-    return committed(place)
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "One")
+    return place
+
+
+def below(top: Path) -> Path:
+    return committed(below_alone(top))
 
 
 def below_in_old_history(top: Path) -> Path:
@@ -239,9 +259,10 @@ def unborn(top: Path) -> Path:
 
 
 SHAPES: list[Callable[[Path], Path]] = [
-    committed, packed, in_old_history, on_another_branch, merged_without_a_trace, staged, staged_once, stashed, reset,
-    tagged, in_another_worktree, in_a_worktree, in_a_submodule, borrowing, below, below_in_old_history, detached,
-    sha256, sparse, shallow, unborn,
+    committed, packed, in_old_history, on_another_branch, merged_without_a_trace, staged, staged_once,
+    stashed, reset, tagged, in_another_worktree, in_a_worktree, in_a_submodule, borrowing,
+    borrowing_what_is_staged, staged_above_as_another_file, below, below_in_old_history, detached, sha256,
+    sparse, shallow, unborn,
 ]  # fmt: skip
 
 
@@ -442,5 +463,5 @@ def test_a_nested_repository_that_tells_of_hidden_files_is_named(top: Path) -> N
     shutil.rmtree(top / "broken" / ".git" / "refs")
     names = [f"{name}/.git" for name in ("tells", "clean", "hidden/one", "broken")]
     hide = [f"{name}/secrets" for name in ("tells", "clean", "broken")]
-    assert list(hidden.telling(top, names, [*hide, "hidden"])) == ["tells/.git", "broken/.git"]
-    assert list(hidden.telling(top, names, ["clean/.git", "secrets"])) == []
+    assert list(hidden.telling(top, names, [*hide, "hidden"], top)) == ["tells/.git", "broken/.git"]
+    assert list(hidden.telling(top, names, ["clean/.git", "secrets"], top)) == []

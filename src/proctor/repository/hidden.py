@@ -15,10 +15,12 @@ from proctor.checkpoint.plumbing import write_file
 from proctor.errors import UsageError
 from proctor.repository.layout import REPOSITORY, Layout, content, find, is_repository, settings
 from proctor.repository.source import Facts, borrowed, environment, read
+from proctor.repository.subtree import entries_below
 
 SECONDS = 5.0
 """How long a history is searched for hidden paths. What is not known by then counts as found."""
 
+_WORKTREES = "worktrees/*/index"
 _MOST_FILES = 2_000
 _MOST_BYTES = 4 << 20
 """Of the hidden files of now, how many are looked for in the repository, and how large the largest."""
@@ -57,9 +59,13 @@ def held(layout: Layout, facts: Facts, hide: Sequence[str], note: Path | None = 
 class _Search:
     def __init__(self, layout: Layout) -> None:
         assert layout.git_dir is not None
+        assert layout.common is not None
         self._layout = layout
         self._until = time.monotonic() + SECONDS
         # Nothing is fetched: what a partial clone lacks is not known, and not here either.
+        # What is borrowed from has refs and an index of its own, and all its objects are read.
+        stores = (folder.parent for folder in borrowed(layout.common)[1:])
+        self._lenders = [store for store in stores if is_repository(store)]
         changes = {"GIT_LITERAL_PATHSPECS": "1", "GIT_ALLOW_PROTOCOL": "none"}
         self._env = environment(layout.git_dir, layout.top, **changes)
 
@@ -74,11 +80,12 @@ class _Search:
         return None if done.returncode else done.stdout
 
     def in_indexes(self, paths: Sequence[str]) -> bool:
-        """In those of the other worktrees."""
+        """In those of the other worktrees, and of the repositories that are borrowed from."""
         layout = self._layout
         assert layout.common is not None
         assert layout.git_dir is not None
-        found = {layout.common / "index", *layout.common.glob("worktrees/*/index")} - {layout.git_dir / "index"}
+        found = {file for one in (layout.common, *self._lenders) for file in (one / "index", *one.glob(_WORKTREES))}
+        found.discard(layout.git_dir / "index")
         listed = ["ls-files", "-z", "--", *paths]
         return any(self._ask(listed, GIT_INDEX_FILE=str(index)) != b"" for index in found if index.is_file())
 
@@ -90,10 +97,9 @@ class _Search:
         # Full: a branch that brought the file and took it away again is simplified away otherwise.
         words = ["rev-list", "--all", "--reflog", "--full-history", "-1", "--ignore-missing", "--stdin", "--", *paths]
         fed = "".join(f"^{tip}\n" for tip in clean).encode()
-        assert self._layout.common is not None
-        # What is borrowed from has refs of its own, and all its objects are read.
-        lenders = [folder.parent for folder in borrowed(self._layout.common)[1:] if is_repository(folder.parent)]
-        if self._ask(words, fed) != b"" or any(self._ask(words, fed, GIT_DIR=str(one)) != b"" for one in lenders):
+        assert self._layout.git_dir is not None
+        stores = (self._layout.git_dir, *self._lenders)
+        if any(self._ask(words, fed, GIT_DIR=str(store)) != b"" for store in stores):
             return True
         if note and clean != tips:
             write_file(note, "\n".join([about, *tips]).encode())
@@ -111,7 +117,10 @@ class _Search:
             data = content(file, _MOST_BYTES)
             if data:
                 names.add(hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest())
-        names -= {line.split(b" ")[2].decode() for line in facts.entries}
+        entries = facts.entries
+        if self._layout.prefix:
+            entries = entries_below(entries, self._layout.prefix)
+        names -= {line.split(b" ")[2].decode() for line in entries}
         if not names:
             return False
         fed = "".join(f"{name}\n" for name in names).encode()
@@ -130,23 +139,27 @@ def _files(workspace: Path, hide: Sequence[str]) -> Iterator[Path]:
             yield from (Path(top, name) for name in names if not os.path.islink(Path(top, name)))
 
 
-def telling(workspace: Path, repositories: Iterable[str], hide: Sequence[str]) -> Iterator[str]:
-    """Of the `.git` below the workspace's own those whose objects tell what lies at a path hidden in their folder."""
+def telling(workspace: Path, repositories: Iterable[str], hide: Sequence[str], notes: Path) -> Iterator[str]:
+    """Of the `.git` below the workspace's own those whose objects tell what lies at a path hidden in their folder.
+
+    `notes` is the folder where it is noted how far their histories were searched.
+    """
     hide = normal(hide)
     for name in repositories:
         folder = os.path.dirname(name)
         below = [path[len(folder) + 1 :] for path in hide if folder and path.startswith(f"{folder}/")]
         below = [path for path in below if not is_hidden(REPOSITORY, [path])]
-        if below and _tells(workspace / folder, below):
+        note = notes / f"searched-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+        if below and _tells(workspace / folder, below, note):
             yield name
 
 
-def _tells(folder: Path, hide: Sequence[str]) -> bool:
+def _tells(folder: Path, hide: Sequence[str], note: Path) -> bool:
     try:
         layout = find(folder)
         if layout.git_dir is None or layout.prefix:  # what it is git cannot say, but it may hold objects
             return True
-        return held(layout, read(layout), hide)
+        return held(layout, read(layout), hide, note)
     except UsageError:
         return True
 
@@ -162,7 +175,8 @@ def hidden_modules(modules: Path, workspace: Path, hide: Sequence[str]) -> Itera
                 continue
             folders.clear()
             queue.append(Path(top, "modules"))
-            named = settings(Path(top, "config")).get("core.worktree", [""])[-1]
+            config = settings(Path(top, "config")) | settings(Path(top, "config.worktree"))
+            named = config.get("core.worktree", [""])[-1]
             place = Path(os.path.realpath(os.path.join(top, named)))
             with suppress(ValueError):
                 way = str(place.relative_to(workspace))

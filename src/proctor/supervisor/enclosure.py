@@ -53,7 +53,7 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
         raise Unrecoverable(f"{workspace} holds {what} (at most {MOST_REPOSITORIES}): work in one of them", "sandbox")
     found = layout.find(workspace)
     # Hidden files are to be read in no repository either: those that tell of them are hidden too.
-    hide = _merged(policy.hide, hidden.telling(workspace, seen.repositories, policy.hide))
+    hide = _merged(policy.hide, hidden.telling(workspace, seen.repositories, policy.hide, repository.parent))
     own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say, hide)
     bare = planted.bare_repositories(workspace)
     orders = executed.executed(found, (*seen.repositories, *bare))
