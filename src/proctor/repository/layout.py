@@ -175,7 +175,7 @@ def content(file: Path, most: int = _MOST) -> bytes:
     """The beginning of a plain file, b"" if it is none; never waits, as on a FIFO."""
     try:
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
+    except (OSError, ValueError):  # a name made of a file's noise may hold a NUL
         return b""
     try:
         return os.read(fd, most) if stat.S_ISREG(os.fstat(fd).st_mode) else b""

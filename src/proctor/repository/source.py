@@ -190,8 +190,11 @@ def borrowed(common: Path) -> tuple[Path, ...]:
     queue = [(common / "objects", 0)]
     while queue:
         folder, depth = queue.pop(0)
-        real = Path(os.path.realpath(folder))
-        if real in found or not real.is_dir():
+        try:
+            real = Path(os.path.realpath(folder))
+        except OSError:  # a way that this user may not go
+            continue
+        if real in found or not os.path.isdir(real):
             continue
         found.append(real)
         if depth < _DEPTH:

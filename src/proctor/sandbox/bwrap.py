@@ -102,24 +102,37 @@ class Bubblewrap(Backend):
     def _start(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int]) -> Running:
         policy = settled(policy)
         guarded.stand()
-        mounts = Mounts(policy, [self.binary])
+        latch_end, latch = os.pipe()
+        try:
+            held = self._hold(argv, policy, streams, latch_end).latched(latch)
+        except BaseException:
+            os.close(latch)
+            raise
+        finally:
+            os.close(latch_end)
+        with held.preparing() as undo:  # and meanwhile bubblewrap mounts
+            bounds = limits.impose(held.child, policy.limits, True, held.bound)
+            undo.callback(bounds.lift)
+            server = guarded.listen(held.child, GATEWAY_PORT) if policy.listen else None
+            return Inside(held, server, bounds)
+
+    def _hold(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int], latch: int) -> Held:
+        mounts = Mounts(policy, [self.binary], latch)
         try:
             words = _listed(arguments(policy, mounts))
-            mounts.fds.append(words)
+            fds = (*mounts.fds, words, latch)
 
             def command(status: int, gate: int) -> list[str]:
                 own = ["--args", str(words), "--json-status-fd", str(status), "--block-fd", str(gate)]
                 return [kill.tag(), *own, "--", *argv]
 
             birth = limits.birth(policy.limits)
-            held = hold(command, self.binary, fds=mounts.fds, environment={}, streams=streams, birth=birth)
+            try:
+                return hold(command, self.binary, fds=fds, environment={}, streams=streams, birth=birth)
+            finally:
+                os.close(words)
         finally:
             mounts.close()
-        with held.preparing() as undo:
-            bounds = limits.impose(held.child, policy.limits, True, held.bound)
-            undo.callback(bounds.lift)
-            server = guarded.listen(held.child, GATEWAY_PORT) if policy.listen else None
-            return Inside(held, server, bounds)
 
 
 def arguments(policy: Policy, mounts: Mounts) -> tuple[str, ...]:
@@ -138,7 +151,7 @@ def _listed(words: tuple[str, ...]) -> int:
     """Bubblewrap's arguments as a descriptor for `--args`: nothing of them shows in the host's process list."""
     if any("\0" in word for word in words):
         raise UsageError("a path or a variable of the sandbox holds a NUL character: take it out")
-    return content(b"".join(os.fsencode(word) + b"\0" for word in words))
+    return content(os.fsencode("\0".join((*words, ""))))
 
 
 @cache

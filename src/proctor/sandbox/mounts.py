@@ -33,6 +33,9 @@ STATE = ".proctor"
 NOTHING = "/dev/null"
 """Bound over a file to hide it: on a mount without devices it cannot even be opened."""
 
+LATCH = "/run/.latch"
+"""A file without a use but that bubblewrap waits for what is to be in it."""
+
 Parts = tuple[str, ...]
 
 
@@ -40,10 +43,11 @@ class Mounts:
     """A growing argument list, and the descriptors it names; close it when bubblewrap has started.
 
     `own` is what the sandbox itself is made with, as its bwrap: a worker that could write it is not given it so.
+    Bubblewrap mounts, and waits with the rest until `latch`, the reading end of a pipe, comes to its end.
     Bubblewrap closes each of `fds` once it is used; no other descriptor may be passed on.
     """
 
-    def __init__(self, policy: Policy, own: Iterable[Path] = ()) -> None:
+    def __init__(self, policy: Policy, own: Iterable[Path] = (), latch: int | None = None) -> None:
         self.words: list[str] = []
         self.fds: list[int] = []
         self._policy = policy
@@ -59,6 +63,11 @@ class Mounts:
             if policy.repository:
                 self._repository(top, policy.repository)
             self._extras(top)
+            if latch is not None:
+                self._add("--file", str(latch), LATCH)
+            for mask in (*self._view.masks, Path("/")):
+                if mask != self._view.home:
+                    self._add("--remount-ro", mask)
         except BaseException:
             self.close()
             raise
@@ -109,8 +118,6 @@ class Mounts:
             self._add("--remount-ro", "/proc")
         for path, as_folder in self._hidden:
             self._hide(path, as_folder)
-        if private.IDENTITY.is_file():
-            self._file(private.IDENTITY, "")
 
     def _tools(self) -> None:
         view, workspace = self._view, self._policy.workspace
@@ -212,9 +219,6 @@ class Mounts:
                 self._need(top, target, is_folder(fd))
         if policy.door:
             self._bind(self._open(policy.door), DOOR)
-        for mask in (*self._view.masks, Path("/")):
-            if mask != self._view.home:
-                self._add("--remount-ro", mask)
 
     def _open(self, source: Path) -> int:
         """A path descriptor of something to be shown; below the workspace no link is followed to it."""

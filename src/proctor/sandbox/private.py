@@ -16,14 +16,11 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-KERNEL = ("acpi", "asound", "interrupts", "kcore", "key-users", "keys", "latency_stats", "sched_debug", "scsi",
-          "timer_list", "timer_stats")  # fmt: skip
-"""Of /proc: devices, timing and keys of the host; what container engines cover too."""
+KERNEL = ("asound", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats")
+"""Of /proc: devices, timing and keys of the host; covered where this user can read them."""
 
 SETTINGS = ("/proc/sys", "/proc/pressure")
 """What a user can write of a fresh /proc beside what belongs to processes: settings of the own namespaces."""
-
-IDENTITY = Path("/etc/machine-id")
 
 SEARCHED = ("/etc", "/opt", "/usr/local")
 """Where a system has sockets and private files of other hands than its packages'."""
@@ -38,7 +35,7 @@ OF_PACKAGES = ("/bin", "/gnu", "/lib", "/nix", "/sbin", "/snap", "/sys", "/usr/b
 
 def hidden() -> tuple[tuple[Path, bool], ...]:
     """Files and folders (True) to be covered: the kernel's, and of the system's what is not open to all its users."""
-    found = ((path, _mode(str(path))) for path in (*(Path("/proc", name) for name in KERNEL), *_searched()[0]))
+    found = ((path, _mode(str(path))) for path in (*_kernel(), *_searched()[0]))
     return tuple((path, stat.S_ISDIR(mode)) for path, mode in found if stat.S_ISDIR(mode) or stat.S_ISREG(mode))
 
 
@@ -47,6 +44,12 @@ def sockets(shown: Iterable[str]) -> tuple[Path, ...]:
     inside = tuple(f"{folder}/" for folder in shown)
     found = {path for path in (*_searched()[1], *_listening()) if path.startswith(inside)}
     return tuple(Path(path) for path in sorted(found) if stat.S_ISSOCK(_mode(path)))
+
+
+@cache
+def _kernel() -> tuple[Path, ...]:
+    places = (Path("/proc", name) for name in KERNEL)
+    return tuple(path for path in places if os.access(path, os.R_OK))
 
 
 def _listening() -> Iterator[str]:

@@ -15,7 +15,7 @@ import subprocess
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from socket import socket
 from typing import IO, Final
@@ -211,6 +211,14 @@ class Held:
     gate: int
     child: int
     bound: Bound | None
+
+    def latched(self, latch: int) -> Held:
+        """Lets the sandbox be built, and wait at a latch of its own instead: the writing end of a pipe. Its end, also
+        by the supervisor's death, is the release; only where that death ends the sandbox as well."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.gate, b"\n")
+        os.close(self.gate)
+        return replace(self, gate=latch)
 
     @contextlib.contextmanager
     def preparing(self) -> Iterator[contextlib.ExitStack]:
