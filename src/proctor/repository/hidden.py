@@ -62,10 +62,10 @@ class _Search:
         assert layout.common is not None
         self._layout = layout
         self._until = time.monotonic() + SECONDS
-        # Nothing is fetched: what a partial clone lacks is not known, and not here either.
         # What is borrowed from has refs and an index of its own, and all its objects are read.
         stores = (folder.parent for folder in borrowed(layout.common)[1:])
         self._lenders = [store for store in stores if is_repository(store)]
+        # Nothing is fetched: what a partial clone lacks is not known, and not here either.
         changes = {"GIT_LITERAL_PATHSPECS": "1", "GIT_ALLOW_PROTOCOL": "none"}
         self._env = environment(layout.git_dir, layout.top, **changes)
 

@@ -52,8 +52,10 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
         what = f"{len(seen.repositories):,} git repositories, too many to keep each from the worker"
         raise Unrecoverable(f"{workspace} holds {what} (at most {MOST_REPOSITORIES}): work in one of them", "sandbox")
     found = layout.find(workspace)
-    # Hidden files are to be read in no repository either: those that tell of them are hidden too.
-    hide = _merged(policy.hide, hidden.telling(workspace, seen.repositories, policy.hide, repository.parent))
+    telling = tuple(hidden.telling(workspace, seen.repositories, policy.hide, repository.parent))
+    for name in telling:
+        say(f"{name} holds hidden files in its history, and is hidden itself")
+    hide = _merged(policy.hide, telling)
     own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say, hide)
     bare = planted.bare_repositories(workspace)
     orders = executed.executed(found, (*seen.repositories, *bare))
