@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -224,7 +225,9 @@ def test_places_are_known_by_their_marks(tmp_path: Path, files: dict[str, str], 
 
 
 def test_a_sandbox_in_a_sandbox_is_told_so(workspace: Workspace) -> None:
-    words = [*PROCTOR, "sandbox", str(workspace.path), "--", *PROCTOR, "sandbox", str(workspace.path), "--", "true"]
+    shutil.copytree(host.PACKAGE, workspace.path / "lib" / "proctor")  # it is shown only where it is installed
+    within = ["env", "PYTHONPATH=lib", sys.executable, "-m", "proctor", "sandbox", str(workspace.path), "--", "true"]
+    words = [*PROCTOR, "sandbox", str(workspace.path), "--", *within]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == ExitCode.UNRECOVERABLE
     assert "this already runs in a sandbox, and user namespaces are forbidden" in done.stderr
