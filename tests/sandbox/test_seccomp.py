@@ -51,6 +51,7 @@ FAMILIES = {
 SIMPLE: dict[str, list[int]] = {
     "clone3": [ELSEWHERE, 0], "io_uring_setup": [1, ELSEWHERE], "io_uring_enter": [-1, 0, 0, 0, 0, 0],
     "io_uring_register": [-1, 0, 0, 0], "bpf": [9999, ELSEWHERE, 0], "perf_event_open": [ELSEWHERE, 0, -1, -1, 0],
+    "openat2": [-1, ELSEWHERE, ELSEWHERE, 24],
     "userfaultfd": [0xFFFF], "lookup_dcookie": [0, ELSEWHERE, 0], "add_key": [ELSEWHERE] * 5,
     "request_key": [ELSEWHERE] * 4, "keyctl": [9999, 0, 0, 0, 0], "mount": [ELSEWHERE] * 3 + [0, 0],
     "umount2": [ELSEWHERE, 0xFFFF], "pivot_root": [ELSEWHERE, ELSEWHERE], "chroot": [ELSEWHERE],
@@ -73,7 +74,22 @@ NOT_FOR_ALL = {
     *(f"{call} {name}" for call in ("clone", "unshare") for name in NEW), "mount_setattr", "setns", "unshare time",
 }  # fmt: skip
 """For an ordinary user the kernel's own check may say no first: the control tells nothing there."""
-NOT_IN_ALL_KERNELS = {"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "x32"}
+NOT_IN_ALL_KERNELS = {"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "x32", "openat2"}
+
+MODES: dict[str, Callable[[int], list[int]]] = {
+    "chmod": lambda mode: [ELSEWHERE, mode],
+    "fchmod": lambda mode: [-1, mode],
+    "fchmodat": lambda mode: [-1, ELSEWHERE, mode],
+    "fchmodat2": lambda mode: [-1, ELSEWHERE, mode, 0],
+    "mknod": lambda mode: [ELSEWHERE, mode, 0],
+    "mknodat": lambda mode: [-1, ELSEWHERE, mode, 0],
+    "creat": lambda mode: [ELSEWHERE, mode],
+    "open": lambda mode: [ELSEWHERE, os.O_CREAT | os.O_WRONLY, mode],
+    "openat": lambda mode: [-1, ELSEWHERE, os.O_TMPFILE | os.O_WRONLY, mode],
+}
+"""How a file's mode is given to each call. Let through, they fail for where it should be."""
+MODES = {name: arguments for name, arguments in MODES.items() if name in NUMBERS}
+SET_ID = {"setuid": 0o4755, "setgid": 0o102755, "both, high bits": 0o6000 | HIGH}
 
 DENIED: dict[str, tuple[int, list[int]]] = {
     **{name: (NUMBERS[name], arguments) for name, arguments in SIMPLE.items() if name in NUMBERS},
@@ -85,6 +101,11 @@ DENIED: dict[str, tuple[int, list[int]]] = {
     **{f"ioctl {word:#x}": (NUMBERS["ioctl"], [-1, word, 0]) for word in seccomp.TERMINAL},
     **{f"ioctl {word:#x} high bits": (NUMBERS["ioctl"], [-1, word | HIGH, 0]) for word in seccomp.TERMINAL},
     **{f"socket {name}": (NUMBERS["socket"], [family, BAD_TYPE, 0]) for name, family in FAMILIES.items()},
+    **{
+        f"{name} {kind}": (NUMBERS[name], arguments(mode))
+        for name, arguments in MODES.items()
+        for kind, mode in SET_ID.items()
+    },
     "socket high bits": (NUMBERS["socket"], [38 | HIGH, BAD_TYPE, 0]),
     "socket generic netlink": (NUMBERS["socket"], [16, BAD_TYPE, 16]),
     "socketpair inet": (NUMBERS["socketpair"], [2, BAD_TYPE, 0, ELSEWHERE]),
@@ -98,6 +119,13 @@ ALLOWED: dict[str, tuple[int, list[int]]] = {
     **{f"socket {family}": (NUMBERS["socket"], [family, 2, 0]) for family in (1, 2, 10)},
     "socket route": (NUMBERS["socket"], [16, 3, 0]),
 }
+NOWHERE: dict[str, tuple[int, list[int]]] = {
+    **{name: (NUMBERS[name], arguments(0o101777)) for name, arguments in MODES.items()},
+    "openat without a mode": (NUMBERS["openat"], [-1, ELSEWHERE, os.O_WRONLY, -1]),
+    "openat of a folder": (NUMBERS["openat"], [-1, ELSEWHERE, os.O_DIRECTORY, 0o6000]),
+    **({"open without a mode": (NUMBERS["open"], [ELSEWHERE, 0, -1])} if "open" in NUMBERS else {}),
+}
+"""Let through, for an error of their own."""
 
 
 def expected(name: str) -> str:
@@ -127,7 +155,7 @@ def calls(policy: Policy, attempt: Attempt, tmp_path: Path) -> Callable[..., dic
 
 @pytest.mark.parametrize("kind", ["bwrap", "weak"])
 def test_each_denied_call_is_refused_inside_and_not_outside(calls: Callable[..., dict[str, str]], kind: str) -> None:
-    assert set(seccomp.X86_64) == {*SIMPLE, "clone", "unshare", "personality", "ioctl", "socket", "socketpair"}
+    assert set(NUMBERS) == {name for name in SIMPLE if name in NUMBERS} | {name.split()[0] for name in DENIED} - {"x32"}
     inside = calls(kind, DENIED)
     assert inside == {name: expected(name) for name in DENIED}
     bare = calls("none", DENIED)
@@ -138,6 +166,15 @@ def test_each_denied_call_is_refused_inside_and_not_outside(calls: Callable[...,
 @pytest.mark.parametrize("kind", ["bwrap", "weak"])
 def test_what_tools_need_of_the_same_calls_works(calls: Callable[..., dict[str, str]], kind: str) -> None:
     assert [name for name, said in calls(kind, ALLOWED).items() if not said.isdigit()] == []
+
+
+@pytest.mark.parametrize("kind", ["bwrap", "weak"])
+def test_other_modes_and_those_that_do_not_count_are_let_through(
+    calls: Callable[..., dict[str, str]], kind: str
+) -> None:
+    inside = calls(kind, NOWHERE)
+    assert inside == calls("none", NOWHERE)
+    assert set(inside.values()) <= {"EFAULT", "EBADF", "ENOSYS"}
 
 
 @pytest.mark.skipif(MACHINE != "x86_64", reason="one 64-bit machine alone has another's calls")
@@ -211,9 +248,16 @@ def answer(machine: str, unix: bool, number: int, abi: int, arguments: tuple[int
     if abi != own or (machine == "x86_64" and number & 0xFFFFFFFF >= 0x40000000):
         return errno.ENOSYS
     name = next((name for name, given in table.items() if given == number), None)
-    first, second, third = (word & 0xFFFFFFFF for word in arguments[:3])
+    first, second, third, fourth = (word & 0xFFFFFFFF for word in arguments[:4])
     if name is None:
         return 0
+    if name in ("open", "openat"):
+        flags, mode = (second, third) if name == "open" else (third, fourth)
+        return errno.EPERM if flags & 0o20000100 and mode & 0o6000 else 0
+    if name in ("creat", "chmod", "fchmod", "mknod"):
+        return errno.EPERM if second & 0o6000 else 0
+    if name in ("fchmodat", "fchmodat2", "mknodat"):
+        return errno.EPERM if third & 0o6000 else 0
     if name in ("clone", "unshare"):
         flags = sum(NEW.values()) | (0x80 if name == "unshare" else 0)
         return errno.EPERM if first & flags else 0
@@ -227,7 +271,11 @@ def answer(machine: str, unix: bool, number: int, abi: int, arguments: tuple[int
         if first == 16:
             return 0 if third in (0, 15) else errno.EPROTONOSUPPORT
         return 0 if first in (2, 10) or (first == 1 and unix) else errno.EAFNOSUPPORT
-    return errno.ENOSYS if name in ("clone3", *(f"io_uring_{part}" for part in ("setup", "enter", "register"))) else 1
+    return (
+        errno.ENOSYS
+        if name in ("clone3", "openat2", *(f"io_uring_{part}" for part in ("setup", "enter", "register")))
+        else 1
+    )
 
 
 def said(machine: str, unix: bool, number: int, abi: int, arguments: tuple[int, ...]) -> int:
@@ -239,6 +287,7 @@ ANY = st.integers(0, 2**64 - 1)
 WORD = st.one_of(
     ANY,
     st.sampled_from([1, 2, 10, 16, 17, 0, 15, 0x5412, 0x541C, 0x5423, 0xFFFFFFFF, 0x40000, *NEW.values()]),
+    st.sampled_from([0o4755, 0o2000, 0o1777, 0o644, os.O_CREAT, os.O_TMPFILE, os.O_DIRECTORY]),
     st.builds(
         lambda word, high: word | high << 32, st.sampled_from([1, 16, 0x5412, NEW["user"]]), st.integers(1, 2**32 - 1)
     ),
@@ -251,7 +300,13 @@ def test_every_number_has_the_answer_it_is_meant_to_have(machine: str, unix: boo
     abi, table = seccomp.MACHINES[machine]
     assert len(set(table.values())) == len(table)
     for number in (*range(700), -1, 0x3FFFFFFF, 0x40000000, 0x40000038, 2**31):
-        for arguments in ((0,) * 6, (1, 1, 0, 0, 0, 0), (16, 0x5412, 15, 0, 0, 0), (NEW["user"], 0x541C, 1, 0, 0, 0)):
+        for arguments in (
+            (0,) * 6,
+            (1, 1, 0, 0, 0, 0),
+            (16, 0x5412, 15, 0, 0, 0),
+            (NEW["user"], 0x541C, 1, 0, 0, 0),
+            (0, 0o4755, 0o2755, 0o4755, 0, 0),
+        ):
             for given_abi in (abi, 0x40000003, 0x40000028):
                 row = (machine, unix, number, given_abi, arguments)
                 assert said(*row) == answer(*row), row
@@ -260,18 +315,28 @@ def test_every_number_has_the_answer_it_is_meant_to_have(machine: str, unix: boo
 @given(
     st.sampled_from(sorted(seccomp.MACHINES)),
     st.booleans(),
-    st.sampled_from(["clone", "unshare", "personality", "ioctl", "socket", "socketpair"]),
-    st.tuples(WORD, WORD, WORD, ANY, ANY, ANY),
+    st.sampled_from(["clone", "unshare", "personality", "ioctl", "socket", "socketpair", *MODES]),
+    st.tuples(WORD, WORD, WORD, WORD, ANY, ANY),
 )
 def test_of_arguments_the_half_that_the_kernel_takes_decides(
     machine: str, unix: bool, name: str, arguments: tuple[int, ...]
 ) -> None:
     abi, table = seccomp.MACHINES[machine]
-    row = (machine, unix, table[name], abi, arguments)
+    row = (machine, unix, table.get(name, 0), abi, arguments)
     assert said(*row) == answer(*row)
+
+
+@pytest.mark.parametrize("machine", seccomp.MACHINES)
+def test_a_file_is_opened_within_the_program_s_first_steps(machine: str) -> None:
+    abi, table = seccomp.MACHINES[machine]
+    beginning = seccomp.program(True, machine)[: 14 * 8]
+    assert run_bpf(beginning, table["openat"], abi, (0, ELSEWHERE, os.O_CLOEXEC, 0, 0, 0)) == seccomp.ALLOW
+    assert run_bpf(beginning, table["openat"], abi, (0, ELSEWHERE, os.O_CREAT, 0o644, 0, 0)) == seccomp.ALLOW
 
 
 def test_calls_newer_than_the_architectures_have_one_number_in_both() -> None:
     common = {name for name, number in seccomp.X86_64.items() if number >= 424}
     assert {name: seccomp.AARCH64[name] for name in common} == {name: seccomp.X86_64[name] for name in common}
-    assert set(seccomp.X86_64) - set(seccomp.AARCH64) == {"iopl", "ioperm"}
+    assert set(seccomp.X86_64) - set(seccomp.AARCH64) == {
+        "iopl", "ioperm", "open", "creat", "chmod", "mknod",
+    }  # fmt: skip

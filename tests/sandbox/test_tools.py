@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tarfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -163,6 +164,39 @@ def test_git_clones_commits_and_packs(shell: Shell, tool: Callable[..., None]) -
         """
     )
     assert (code, said) == (0, "321")
+
+
+def test_archives_copies_and_installs_keep_their_modes(shell: Shell, tool: Callable[..., None]) -> None:
+    tool("tar")
+    code, said = shell(
+        """
+        umask 022 && mkdir one && echo echo run > one/run && chmod 755 one/run && echo text > one/text
+        chmod 1777 one && ln -s text one/link && mkfifo -m 600 one/pipe && mknod one/other p
+        tar -cpf one.tar one && mkdir two && tar -C two -xpf one.tar && cp -a two/one three
+        install -m 755 one/run four && install -d -m 700 five && ./four && stat -c '%a %F' three three/* four five
+        """
+    )
+    kinds = ["1777 directory", "777 symbolic link", "644 fifo", "600 fifo", "755 regular file", "644 regular file"]
+    assert (code, said.splitlines()) == (0, ["run", *kinds, "755 regular file", "700 directory"])
+
+
+def test_a_file_cannot_be_made_to_run_with_its_owner_s_rights(
+    shell: Shell, workspace: Path, tool: Callable[..., None]
+) -> None:
+    tool("tar")
+    with tarfile.open(workspace / "one.tar", "w") as archive:
+        entry = tarfile.TarInfo("unpacked")
+        entry.mode = 0o6755
+        archive.addfile(entry)
+    code, said = shell(
+        """
+        touch a && chmod u+s a; chmod g+s a; chmod 2755 .; install -m 4755 a b; mkdir -m 2755 d
+        tar -xpf one.tar; true
+        """
+    )
+    assert code == 0
+    assert said.count("Operation not permitted") == 6
+    assert [path.name for path in (workspace, *workspace.rglob("*")) if path.lstat().st_mode & 0o6000] == []
 
 
 def test_a_script_by_npm(shell: Shell, tool: Callable[..., None]) -> None:

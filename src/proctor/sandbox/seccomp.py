@@ -4,10 +4,13 @@ A list of what is denied: whatever else a tool needs, also what kernels will lea
 The namespaces and the lack of capabilities already hold nearly all of it. What the list adds is that the kernel's
 code behind these calls cannot be reached at all, whatever faults it has.
 
+Nor can a worker leave a program behind that runs with its owner's rights for whoever starts it: calls that give a file
+the setuid or the setgid bit are refused.
+
 A call is refused with the error that makes programs fall back or give up in words, never by killing them: ENOSYS
-where a program has another way (`clone3`, whose flags lie in memory that BPF cannot read; io_uring; calls by another
-architecture's numbers), EPERM otherwise. Needs the standard library alone and imports nothing of the package, as
-`keeper.py` uses it. Numbers are those of the kernel's tables; both architectures are little-endian.
+where a program has another way (`clone3` and `openat2`, whose flags lie in memory that BPF cannot read; io_uring; calls
+by another architecture's numbers), EPERM otherwise. Needs the standard library alone and imports nothing of the
+package, as `keeper.py` uses it. Numbers are those of the kernel's tables; both architectures are little-endian.
 """
 
 from __future__ import annotations
@@ -42,13 +45,20 @@ PERSONALITIES = 0x8 | 0x20000 | 0x40000
 QUERY = 0xFFFFFFFF
 TERMINAL = (0x5412, 0x541C, 0x5423)
 """TIOCSTI, TIOCLINUX: typing into a terminal; TIOCSETD: loading line disciplines."""
+SET_ID = 0o6000
+"""S_ISUID and S_ISGID, of a file's mode."""
+CREATES = 0x40 | 0x400000
+"""O_CREAT and __O_TMPFILE: without them no opening looks at its mode."""
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
 NETLINKS = (0, 15)
 """NETLINK_ROUTE, by which programs learn of interfaces, and NETLINK_KOBJECT_UEVENT, of devices."""
 
 # fmt: off
 X86_64 = {
-    "clone3": 435,
+    "openat": 257, "ioctl": 16, "open": 2, "creat": 85,
+    "chmod": 90, "fchmod": 91, "fchmodat": 268, "fchmodat2": 452, "mknod": 133, "mknodat": 259,
+    "clone": 56, "unshare": 272, "personality": 135, "socket": 41, "socketpair": 53,
+    "clone3": 435, "openat2": 437,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "lookup_dcookie": 212,
     "add_key": 248, "request_key": 249, "keyctl": 250,
@@ -59,10 +69,11 @@ X86_64 = {
     "settimeofday": 164, "adjtimex": 159, "clock_settime": 227, "clock_adjtime": 305,
     "swapon": 167, "swapoff": 168, "reboot": 169, "acct": 163, "quotactl": 179, "quotactl_fd": 443, "syslog": 103,
     "vhangup": 153, "sethostname": 170, "setdomainname": 171, "iopl": 172, "ioperm": 173,
-    "clone": 56, "unshare": 272, "personality": 135, "ioctl": 16, "socket": 41, "socketpair": 53,
 }
 AARCH64 = {
-    "clone3": 435,
+    "openat": 56, "ioctl": 29, "fchmod": 52, "fchmodat": 53, "fchmodat2": 452, "mknodat": 33,
+    "clone": 220, "unshare": 97, "personality": 92, "socket": 198, "socketpair": 199,
+    "clone3": 435, "openat2": 437,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
     "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "lookup_dcookie": 18,
     "add_key": 217, "request_key": 218, "keyctl": 219,
@@ -73,14 +84,19 @@ AARCH64 = {
     "settimeofday": 170, "adjtimex": 171, "clock_settime": 112, "clock_adjtime": 266,
     "swapon": 224, "swapoff": 225, "reboot": 142, "acct": 89, "quotactl": 60, "quotactl_fd": 443, "syslog": 116,
     "vhangup": 58, "sethostname": 161, "setdomainname": 162,
-    "clone": 220, "unshare": 97, "personality": 92, "ioctl": 29, "socket": 198, "socketpair": 199,
 }
 # fmt: on
 MACHINES = {"x86_64": (0xC000003E, X86_64), "aarch64": (0xC00000B7, AARCH64)}
-"""By the kernel's name of the machine: the number of its ABI, and of the calls that are denied or looked into."""
+"""By the kernel's name of the machine: the number of its ABI, and of the calls that are denied or looked into.
 
-ABSENT = frozenset(("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"))
+Those that are looked into stand first, the most frequent before the others: all else the kernel decides once for each
+number and remembers."""
+
+ABSENT = frozenset(("clone3", "openat2", "io_uring_setup", "io_uring_enter", "io_uring_register"))
 """Answered with ENOSYS, as by a kernel that lacks them."""
+
+MODES = {"creat": 1, "chmod": 1, "fchmod": 1, "mknod": 1, "fchmodat": 2, "fchmodat2": 2, "mknodat": 2}
+"""Which argument is a file's mode. Of folders that are made the kernel does not take these bits."""
 
 
 class UnknownMachine(Exception):
@@ -106,6 +122,9 @@ def program(unix_sockets: bool = True, machine: str | None = None) -> bytes:
             *_having(~PERSONALITIES & 0xFFFFFFFF, _error(errno.EPERM)),
             _ret(ALLOW),
         ],
+        "openat": _opening(2),
+        "open": _opening(1),
+        **{name: _mode(at) for name, at in MODES.items()},
         "ioctl": [_load(1), *(step for word in TERMINAL for step in _equal(word, _error(errno.EPERM))), _ret(ALLOW)],
         "socket": _sockets((INET, INET6, UNIX) if unix_sockets else (INET, INET6)),
         "socketpair": _sockets((UNIX,)),
@@ -155,6 +174,15 @@ def _equal(value: int, *block: Step) -> list[Step]:
 
 def _having(bits: int, *block: Step) -> list[Step]:
     return [(JSET, 0, len(block), bits), *block]
+
+
+def _mode(argument: int) -> list[Step]:
+    return [_load(argument), *_having(SET_ID, _error(errno.EPERM)), _ret(ALLOW)]
+
+
+def _opening(flags: int) -> list[Step]:
+    """The mode comes after the flags, and counts only where a file may be made."""
+    return [_load(flags), *_having(CREATES, *_mode(flags + 1)), _ret(ALLOW)]
 
 
 def _sockets(families: tuple[int, ...]) -> list[Step]:
