@@ -88,7 +88,7 @@ def test_a_contract_saved_by_an_editor_ends_the_iteration_and_is_put_back(hostil
     assert second == "[False, False, False]"
     assert contract.read_text() == agreed
     aside = [p.read_text() for p in (hostile.path / ".proctor/kept/set-aside").iterdir()]
-    assert set(aside) <= {agreed + "# mine\n", "goal: evil\n"}
+    assert set(aside) <= {agreed + "# mine\n", "", "goal: evil\n"}  # stopped while it wrote, perhaps
     assert len(aside) == 1
     assert hostile.events("exposed") == [ev.Exposed(iteration=1, paths=("proctor.yaml",))]
     assert any("proctor.yaml" in e.text for e in hostile.events("noticed") if isinstance(e, ev.Noticed))
