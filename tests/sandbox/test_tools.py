@@ -210,3 +210,14 @@ def test_pytest_in_two_processes(shell: Shell, workspace: Path) -> None:
     code, said = shell(f"{sys.executable} -m pytest -q -n 2 -p no:cacheprovider test_it.py")
     assert code == 0, said
     assert "2 passed" in said
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_folder_of_a_team_keeps_its_setgid_bit_and_no_program_a_setuid_one(
+    shell: Shell, workspace: Path, shared: bool
+) -> None:
+    if shared:
+        workspace.chmod(0o2775)
+    code, said = shell("mkdir d; chmod 2775 d 2>/dev/null; echo $?; touch run; chmod 4755 run 2>/dev/null; echo $?")
+    assert code == 0
+    assert said.split() == ["0" if shared else "1", "1"]

@@ -141,7 +141,7 @@ def arguments(policy: Policy, mounts: Mounts) -> tuple[str, ...]:
     if policy.repository:  # the folder above the workspace, where git looks too, is another file system inside
         environment["GIT_DISCOVERY_ACROSS_FILESYSTEM"] = "1"
     variables = (word for name, text in environment.items() for word in ("--setenv", name, text))
-    calls = content(seccomp.program(policy.unix_sockets))
+    calls = content(seccomp.program(policy.unix_sockets, shared=policy.shared))
     mounts.fds.append(calls)
     chdir = str(policy.chdir or policy.workspace)
     return (*WALLS, "--seccomp", str(calls), *variables, *mounts.words, "--chdir", chdir)

@@ -67,7 +67,7 @@ class _Told:
             self.rules = {kind: [path for path in paths if os.path.exists(path)] for kind, paths in allowed}
             self.environment = sorted({*host.environment(), *policy.environment})
             self.network = False
-            self._read_calls(seccomp.program(policy.unix_sockets))
+            self._read_calls(seccomp.program(policy.unix_sockets, shared=policy.shared))
             not_held = [*INSIDE, *LATER]
         self.not_held = [*not_held, *lacking]
 

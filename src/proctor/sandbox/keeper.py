@@ -5,8 +5,8 @@
 It adopts every orphan below it, so that a daemonised process is still found, and ends all of them when the
 command ends or when the leash breaks: a pipe whose other end only the supervisor holds, broken by its death
 however it dies. It speaks bubblewrap's status protocol. ORDER is a JSON object: `rules` for Landlock
-(see `landlock.py`) or null, where system calls are not closed either (see `seccomp.py`); `unix_sockets`, whether
-these may be made; `scratch`, a folder to be removed at the end, or null.
+(see `landlock.py`) or null, where system calls are not closed either; `calls`, what `seccomp.restrict` is told;
+`scratch`, a folder to be removed at the end, or null.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
     if child == 0:
         os.close(status)
         os.close(leash)
-        become(gate, failed_end, order["rules"], order["unix_sockets"], command)
+        become(gate, failed_end, order["rules"], order["calls"], command)
     os.close(gate)
     os.close(failed_end)
     os.write(status, json.dumps({"child-pid": child}).encode() + b"\n")
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def become(
-    gate: int, failed: int, rules: dict[str, list[str | int]] | None, unix_sockets: bool, command: list[str]
+    gate: int, failed: int, rules: dict[str, list[str | int]] | None, calls: list[bool], command: list[str]
 ) -> None:
     """In the child: waits at the gate, walls itself in, becomes the command; says on `failed` that it could not."""
     try:
@@ -67,7 +67,7 @@ def become(
         libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         if rules is not None:
             landlock.restrict(rules)
-            seccomp.restrict(unix_sockets)
+            seccomp.restrict(*calls)
         os.execvp(command[0], command)  # noqa: S606
     except BaseException as error:
         os.write(failed, b"-")

@@ -69,7 +69,7 @@ def launch(
         order = json.dumps(
             {
                 "rules": rules and {**rules, "connect": connect},
-                "unix_sockets": policy.unix_sockets,
+                "calls": [policy.unix_sockets, policy.shared],
                 "scratch": scratch and str(scratch),
             }
         )

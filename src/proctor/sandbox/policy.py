@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -80,6 +82,11 @@ class Policy:
     def folder(self) -> Path:
         """The host folder that is the workspace inside."""
         return self.source or self.workspace
+
+    @property
+    def shared(self) -> bool:
+        """Whether the workspace's folder hands its group on to what is made in it, as folders of a team do."""
+        return bool(os.stat(self.folder).st_mode & stat.S_ISGID)
 
 
 def relative_parts(text: str) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ PERSONALITIES = 0x8 | 0x20000 | 0x40000
 QUERY = 0xFFFFFFFF
 TERMINAL = (0x5412, 0x541C, 0x5423)
 """TIOCSTI, TIOCLINUX: typing into a terminal; TIOCSETD: loading line disciplines."""
-SET_ID = 0o6000
+SET_USER, SET_GROUP = 0o4000, 0o2000
 """S_ISUID and S_ISGID, of a file's mode."""
 CREATES = 0x40 | 0x400000
 """O_CREAT and __O_TMPFILE: without them no opening looks at its mode."""
@@ -104,15 +104,17 @@ class UnknownMachine(Exception):
 
 
 @cache
-def program(unix_sockets: bool = True, machine: str | None = None) -> bytes:
+def program(unix_sockets: bool = True, machine: str | None = None, shared: bool = False) -> bytes:
     """The filter for `bwrap --seccomp` and `restrict`; UnknownMachine where there is none.
 
     Without `unix_sockets` none can be made but pairs, which lead nowhere and which runtimes need for their children.
+    `shared` lets the setgid bit be set, of which nothing tells here whether it is a folder's.
     """
     machine = machine or (os.uname().machine if struct.calcsize("P") == 8 else "a 32-bit program")
     if machine not in MACHINES:
         raise UnknownMachine(machine)
     abi, calls = MACHINES[machine]
+    lent = SET_USER if shared else SET_USER | SET_GROUP
     looked_into = {
         "clone": [_load(0), *_having(NEW_NAMESPACES, _error(errno.EPERM)), _ret(ALLOW)],
         "unshare": [_load(0), *_having(NEW_NAMESPACES | NEW_TIME, _error(errno.EPERM)), _ret(ALLOW)],
@@ -122,9 +124,9 @@ def program(unix_sockets: bool = True, machine: str | None = None) -> bytes:
             *_having(~PERSONALITIES & 0xFFFFFFFF, _error(errno.EPERM)),
             _ret(ALLOW),
         ],
-        "openat": _opening(2),
-        "open": _opening(1),
-        **{name: _mode(at) for name, at in MODES.items()},
+        "openat": _opening(2, lent),
+        "open": _opening(1, lent),
+        **{name: _mode(at, lent) for name, at in MODES.items()},
         "ioctl": [_load(1), *(step for word in TERMINAL for step in _equal(word, _error(errno.EPERM))), _ret(ALLOW)],
         "socket": _sockets((INET, INET6, UNIX) if unix_sockets else (INET, INET6)),
         "socketpair": _sockets((UNIX,)),
@@ -144,9 +146,9 @@ def assembled(steps: Iterable[Step]) -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
-def restrict(unix_sockets: bool) -> None:
+def restrict(unix_sockets: bool, shared: bool) -> None:
     """Puts this process and its children under the filter for good. Needs no_new_privs; OSError when refused."""
-    text = program(unix_sockets)
+    text = program(unix_sockets, shared=shared)
     steps = ctypes.create_string_buffer(text, len(text))
     header = struct.pack("@HP", len(text) // 8, ctypes.addressof(steps))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -176,13 +178,13 @@ def _having(bits: int, *block: Step) -> list[Step]:
     return [(JSET, 0, len(block), bits), *block]
 
 
-def _mode(argument: int) -> list[Step]:
-    return [_load(argument), *_having(SET_ID, _error(errno.EPERM)), _ret(ALLOW)]
+def _mode(argument: int, denied: int) -> list[Step]:
+    return [_load(argument), *_having(denied, _error(errno.EPERM)), _ret(ALLOW)]
 
 
-def _opening(flags: int) -> list[Step]:
+def _opening(flags: int, denied: int) -> list[Step]:
     """The mode comes after the flags, and counts only where a file may be made."""
-    return [_load(flags), *_having(CREATES, *_mode(flags + 1)), _ret(ALLOW)]
+    return [_load(flags), *_having(CREATES, *_mode(flags + 1, denied)), _ret(ALLOW)]
 
 
 def _sockets(families: tuple[int, ...]) -> list[Step]:
