@@ -150,9 +150,11 @@ def test_supervising_at_the_desk(desk: tuple[Terminal, Workspace]) -> None:
     wait_until(lambda: (s := workspace.state()) and len(s.rollbacks) == 2 and not s.rollback, "undone")
     later = sums(workspace.path)
     assert len(later) > 1000
+    terminal.shows("Rollback undone")
     terminal.keys("U")
     wait_until(lambda: (s := workspace.state()) and len(s.rollbacks) == 3 and not s.rollback, "done again")
     assert sums(workspace.path) == before
+    terminal.shows("Rolled back again")
     terminal.keys("u")
     wait_until(lambda: (s := workspace.state()) and len(s.rollbacks) == 4 and not s.rollback, "undone again")
     assert sums(workspace.path) == later
