@@ -369,3 +369,22 @@ def test_a_contract_that_is_a_pipe_or_cannot_be_opened_is_one_line_and_no_wait(t
     path.symlink_to("nowhere")
     with pytest.raises(ContractError, match=r"^proctor\.yaml: cannot be read: no such file"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "least"),
+    [
+        ("memory: 64K", "64M"),
+        ("processes: 1", "16"),
+        ("file_size: 1000", "1M"),
+        ("open_files: 8", "64"),
+        ("scratch: 10", "1M"),
+        ("growth: 1K", "1M"),
+    ],
+)
+def test_a_limit_under_which_nothing_would_start_is_refused_by_name(write: Write, limit: str, least: str) -> None:
+    name = limit.partition(":")[0]
+    with pytest.raises(UsageError, match=f"sandbox.limits.{name}.*must be at least {least}"):
+        load(write(f"{SMALLEST}sandbox: {{limits: {{{limit}}}}}\n"))
+    contract = load(write(f"{SMALLEST}sandbox: {{limits: {{{name}: {least}}}}}\n"))
+    assert getattr(contract.sandbox.limits, name) > 0

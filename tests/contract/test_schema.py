@@ -72,3 +72,9 @@ def test_amounts_may_be_numbers_or_as_people_write_them() -> None:
         value["budget"]["iterations"]["limit"] = limit
         value["state"] = {"protect": "tests/"}
         assert fits(value, made, made)
+
+
+def test_the_least_of_a_limit_is_told_to_editors() -> None:
+    limits = schema()["$defs"]["Limits"]["properties"]
+    assert limits["memory"]["anyOf"] == [{"type": "string"}, {"type": "number", "minimum": 64 << 20}]
+    assert limits["processes"]["anyOf"][1]["minimum"] == 16

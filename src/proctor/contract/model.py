@@ -16,6 +16,7 @@ from proctor.contract.values import (
     AgentSettings,
     Areas,
     Argv,
+    AtLeast,
     BriefWay,
     Channel,
     Commits,
@@ -264,12 +265,14 @@ class Approvals(Section):
 
 
 class Limits(Section):
-    memory: Size = 4 << 30
-    processes: Number = 512
-    file_size: Size = 2 << 30
-    open_files: Number = 4096
-    scratch: Size = 512 << 20
-    growth: Size = 20 << 30
+    """The least of each is what a shell, a runtime and git need to work at all."""
+
+    memory: Annotated[Size, AtLeast(64 << 20, "64M")] = 4 << 30
+    processes: Annotated[Number, AtLeast(16, "16")] = 512
+    file_size: Annotated[Size, AtLeast(1 << 20, "1M")] = 2 << 30
+    open_files: Annotated[Number, AtLeast(64, "64")] = 4096
+    scratch: Annotated[Size, AtLeast(1 << 20, "1M")] = 512 << 20
+    growth: Annotated[Size, AtLeast(1 << 20, "1M")] = 20 << 30
     """What one worker may add to the workspace before it is ended."""
 
 

@@ -113,6 +113,25 @@ def _seconds(written: units.Written) -> float:
     return units.parse_duration(written) / 1000
 
 
+class AtLeast:
+    """The least amount that is taken; `shown` as a person writes it."""
+
+    def __init__(self, least: int, shown: str) -> None:
+        self._least, self._shown = least, shown
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._enough, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        made = handler(core)
+        return {**made, "anyOf": [{"type": "string"}, {"type": "number", "minimum": self._least}]}
+
+    def _enough(self, amount: int) -> int:
+        if amount < self._least:
+            raise ValueError(f"must be at least {self._shown}: a shell, a runtime and git need as much")
+        return amount
+
+
 class OneOrMany:
     """A list, where one word stands for a list of one."""
 
