@@ -243,17 +243,26 @@ class Tampered(Event, frozen=True, tag="tampered"):
 
 
 class Quarantined(Event, frozen=True, tag="quarantined"):
-    """What the operator's git would have obeyed and a worker had made, as it is named now: renamed, nothing lost."""
+    """What the operator's git would have obeyed and a worker had made: renamed, nothing lost.
+
+    `paths` are the names that were, a `.git`, the HEAD of a bare repository, or what git would run. `now` are the names
+    since, in the same order; journals of before have none.
+    """
 
     iteration: int
     paths: tuple[str, ...]
+    now: tuple[str, ...] = ()
 
 
 class Autorun(Event, frozen=True, tag="autorun"):
-    """All files that differ from the session's start and that the operator's own tools run without being asked."""
+    """All files that differ from the session's start and that the operator's own tools run without being asked.
+
+    `new` are those that the row before did not name.
+    """
 
     iteration: int
     paths: tuple[str, ...]
+    new: tuple[str, ...] = ()
 
 
 class Exposed(Event, frozen=True, tag="exposed"):

@@ -10,9 +10,11 @@ import asyncio
 
 from proctor.budget.reserve import DoesNotFit
 from proctor.budget.reserve import reserve as share
+from proctor.checkpoint.record import Change, raw
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
+from proctor.repository import aside
 from proctor.supervisor import before, briefing, judging, obey, outcome, publish, report
 from proctor.supervisor.act import BACK_OFF, Acted, put_right, run_worker
 from proctor.supervisor.decide import decide
@@ -144,7 +146,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     s.heed("rollback", "undo")
     report.restore(s)
     snapshot = await s.timeline.snapshot("after")
-    changed = await asyncio.to_thread(s.store.diff, before.commit, snapshot.commit)
+    changed = await asyncio.to_thread(_work, s, before.commit, snapshot.commit)
     s.touched(s.blast.add(change for change in changed if not change.ignored))
     ended = ev.IterationEnded(
         iteration=number,
@@ -158,9 +160,16 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
         detail=detail,
     )
     s.append(ended)
-    await report.careful(s, snapshot)
+    await s.timeline.careful(snapshot)
     s.check_budget()
     return Acted(number, task.id, snapshot, ended)
+
+
+def _work(s: Session, before: str, after: str) -> list[Change]:
+    """What a worker changed between two checkpoints, but for the innards of repositories that were renamed."""
+    changed = s.store.diff(before, after)
+    innards = aside.on_disk(s.workspace, (raw(change.path) for change in changed))
+    return [change for change in changed if not innards.is_innards(raw(change.path))]
 
 
 async def judge(s: Session, acted: Acted) -> Judgement | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 
-from proctor.checkpoint.repository import ChangeKind, Snapshot
 from proctor.contract.problems import FILE
 from proctor.errors import UsageError
 from proctor.journal import events as ev
@@ -16,7 +14,6 @@ from proctor.supervisor.session import Session
 from proctor.units import counted, format_amount
 from proctor.words import Dimension, Source, TaskStatus, Verdict
 from proctor.workspace import tasks
-from proctor.workspace.autorun import autorun
 from proctor.workspace.log import Entry
 from proctor.workspace.marking import Mark
 
@@ -61,17 +58,6 @@ def restore(s: Session) -> None:
         undone = (str(error),)
     for line in undone:
         s.log("workspace", line)
-
-
-async def careful(s: Session, snapshot: Snapshot) -> None:
-    """Name what the operator's tools would run by themselves and the work, so far, made or changed."""
-    start = next((c for c in s.state.checkpoints), None)
-    if start is None:
-        return
-    changed = await asyncio.to_thread(s.store.diff, start.taken.commit, snapshot.commit, ignored=True)
-    paths = autorun(change.path for change in changed if change.kind is not ChangeKind.DELETED)
-    if paths != s.state.autorun:
-        s.append(ev.Autorun(iteration=s.state.iteration, paths=paths))
 
 
 def iteration(s: Session, acted: Acted, judgement: Judgement | None) -> None:

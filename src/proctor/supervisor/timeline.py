@@ -7,18 +7,20 @@ before anything is taken away, and the intent of a rollback is a row before the 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from proctor.checkpoint import history
-from proctor.checkpoint.repository import Moved, Snapshot, Store
+from proctor.checkpoint.repository import ChangeKind, Moved, Snapshot, Store
 from proctor.errors import ProctorError, UsageError
 from proctor.journal import events as ev
 from proctor.journal.port import JournalPort
 from proctor.journal.state import State
 from proctor.words import CheckpointKind, TaskStatus
+from proctor.workspace.autorun import autorun
 
 TRIES = 4
 """Rollbacks tried in a row while something outside the session goes on writing into the workspace."""
@@ -68,6 +70,22 @@ class Timeline:
             await asyncio.to_thread(self._store.keep, taken.id, snapshot.commit)
             done = ev.TaskDone(task=task, iteration=iteration, checkpoint=taken.id)
             self._journal.append(taken, done, *settled)
+
+    async def careful(self, present: Snapshot) -> None:
+        """Name what the operator's tools would run by themselves and the work, so far, made or changed."""
+        async with self._busy:
+            await self._careful(present)
+
+    async def _careful(self, present: Snapshot) -> None:
+        state = self._journal.state()
+        if not state.checkpoints:
+            return
+        start = state.checkpoints[0].taken.commit
+        changed = await asyncio.to_thread(self._store.diff, start, present.commit, ignored=True)
+        paths = autorun(change.path for change in changed if change.kind is not ChangeKind.DELETED)
+        if paths != state.autorun:
+            new = tuple(path for path in paths if path not in state.autorun)
+            self._journal.append(ev.Autorun(iteration=state.iteration, paths=paths, new=new))
 
     def _of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
         state = self._journal.state()
@@ -140,6 +158,8 @@ class Timeline:
             raise
         back = replace(back, changed=restored.changed, parked=restored.parked)
         self._journal.append(back)
+        with contextlib.suppress(ProctorError):  # the tree is back already; the next iteration's end names them
+            await self._careful(await asyncio.to_thread(self._store.tree_of_working_tree))
         return back
 
     async def _take(self, kind: CheckpointKind, note: str) -> ev.CheckpointTaken:

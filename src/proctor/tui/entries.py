@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -259,19 +260,29 @@ def _exposed(e: ev.Exposed) -> Told:
 
 
 def _quarantined(e: ev.Quarantined) -> Told:
-    return (
-        "git",
-        f"a repository or hook of the worker's, renamed so that your git passes it by: {_some(e.paths)}",
-        Role.DANGER,
-    )
+    """What it is, the names that were, and how to get the first ones back. Rows of before lack the new names."""
+    renamed = tuple(zip(e.paths, e.now, strict=False))
+    stores = tuple(path for path in e.paths if path.rpartition("/")[2].lower() in (".git", "head"))
+    orders = tuple(path for path in e.paths if path not in stores)
+    told = [
+        f"{counted(len(paths), *what)}, renamed so that your git passes it by: {_some(paths)}"
+        for paths, what in (
+            (stores, ("repository of the worker's", "repositories of the worker's")),
+            (orders, ("file or folder that your git would run", "files or folders that your git would run")),
+        )
+        if paths
+    ]
+    back = [f"mv {shlex.quote(now)} {shlex.quote(path)}" for path, now in renamed[:2]]
+    told += [f"to get it back once you have looked: {'; '.join(back)}"] if back else []
+    return "git", "; ".join(told), Role.DANGER
 
 
 def _autorun(e: ev.Autorun) -> Told:
-    if not e.paths:
+    if not e.new:
         return None
     return (
         "careful",
-        f"your tools would run these by themselves; look before you open the folder: {_some(e.paths)}",
+        f"your tools would run these by themselves; look before you open the folder: {_some(e.new)}",
         Role.STRONG,
     )
 

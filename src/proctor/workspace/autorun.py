@@ -27,7 +27,7 @@ _CARGO = re.compile(r"(^|/)\.cargo/config(\.toml)?$")
 
 def autorun(paths: Iterable[str]) -> tuple[str, ...]:
     """Those of the paths, relative to the workspace, that some tool runs by itself; sorted."""
-    return tuple(sorted(path for path in paths if _runs(path)))
+    return tuple(sorted({path for path in paths if _runs(path)}))
 
 
 def _runs(path: str) -> bool:
