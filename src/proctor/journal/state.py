@@ -371,7 +371,8 @@ def _taken_over(state: State, _: ev.Row, e: ev.TakenOver) -> Changes:
 
 @_on(ev.Quarantined)
 def _quarantined(state: State, _: ev.Row, e: ev.Quarantined) -> Changes:
-    return {"quarantined": (*state.quarantined, *e.paths)[-MOST_PATHS:]}
+    before = (path for path in state.quarantined if path not in e.paths)
+    return {"quarantined": tuple(dict.fromkeys((*before, *e.paths)))[-MOST_PATHS:]}
 
 
 @_on(ev.Autorun)

@@ -12,9 +12,11 @@ import time
 import traceback
 from pathlib import Path
 
+from proctor.checkpoint.record import raw
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
+from proctor.repository import aside
 from proctor.supervisor import inbox, loop, process, report, startup
 from proctor.supervisor.act import count_output, watch_limits, watch_repositories, watch_signs
 from proctor.supervisor.desk import Desk
@@ -63,7 +65,7 @@ async def watch(s: Session) -> None:
             if s.running is not None and touches:
                 s.running.touched = True
                 s.running.last_sign = time.monotonic()
-                s.running.live.touch(touches)
+                s.running.live.touch(t for t in touches if not aside.is_live(s.workspace, raw(t.path)))
                 blast = s.running.live.upon(s.blast)
                 s.account.blast(len(blast.files), blast.lines, blast.bytes, Source.ESTIMATED)
                 more = f" and {len(touches) - FEED} more" if len(touches) > FEED else ""

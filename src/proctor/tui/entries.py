@@ -141,6 +141,14 @@ RESPONSES = {
     Response.PARK: "the session parks",
     Response.STOP: "the session stops",
 }
+_ENDED = {IterationEnd.START_FAILED: "could not start"}
+_TAMPERED = {
+    TamperKind.CHANGED: "frozen files changed",
+    TamperKind.ADDED: "new in a protected place",
+    TamperKind.INSTALLED: "changed in what checks borrow",
+    TamperKind.SHADOWS: "shadows a module that checks or runners import",
+    TamperKind.RUNNER: "new, and a runner would pick it up",
+}
 _VERDICT_ROLE = {Verdict.PASSED: Role.GOOD}
 _OUTCOME_ROLE = {RequestOutcome.GRANTED: Role.TEXT, RequestOutcome.DENIED: Role.TEXT}
 
@@ -172,7 +180,11 @@ def _iteration_started(e: ev.IterationStarted) -> Told:
 
 def _iteration_ended(e: ev.IterationEnded) -> Told:
     size = f" · {counted(e.files, 'file')}, {counted(e.lines, 'line')}" if e.files or e.lines else " · nothing changed"
-    how = e.how.replace("_", " ") + (f" {e.exit_code}" if e.exit_code is not None else "")
+    if e.how is IterationEnd.INTERRUPTED and not (e.files or e.lines):
+        size = ""  # what it wrote may be more than a checkpoint keeps
+    how = _ENDED.get(e.how, e.how.replace("_", " "))
+    if e.exit_code is not None:
+        how += f" {e.exit_code}" if e.how is IterationEnd.EXITED else f" (exit code {e.exit_code})"
     return "worker", f"{how}{size}" + (f" · {e.detail}" if e.detail else ""), Role.DIM
 
 
@@ -252,11 +264,14 @@ def _supervisor_started(e: ev.SupervisorStarted) -> Told:
 
 
 def _tampered(e: ev.Tampered) -> Told:
-    return "tamper", f"frozen files touched, undone for the verdict: {_some(e.paths)}", Role.DANGER
+    kinds = dict.fromkeys(e.kinds) if len(e.kinds) == len(e.paths) else ()
+    grouped = [(kind, tuple(p for p, k in zip(e.paths, e.kinds, strict=True) if k == kind)) for kind in kinds]
+    said = "; ".join(f"{_TAMPERED.get(kind, kind)}: {_some(paths)}" for kind, paths in grouped)
+    return "tamper", f"undone for the verdict: {said or _some(e.paths)}", Role.DANGER
 
 
 def _exposed(e: ev.Exposed) -> Told:
-    return "exposed", f"replaced while the worker ran, which could write it then: {_some(e.paths)}", Role.DANGER
+    return "exposed", f"made or replaced while the worker ran, which could write it: {_some(e.paths)}", Role.DANGER
 
 
 def _quarantined(e: ev.Quarantined) -> Told:
@@ -265,15 +280,12 @@ def _quarantined(e: ev.Quarantined) -> Told:
     stores = tuple(path for path in e.paths if path.rpartition("/")[2].lower() in (".git", "head"))
     orders = tuple(path for path in e.paths if path not in stores)
     told = [
-        f"{counted(len(paths), *what)}, renamed so that your git passes it by: {_some(paths)}"
-        for paths, what in (
-            (stores, ("repository of the worker's", "repositories of the worker's")),
-            (orders, ("file or folder that your git would run", "files or folders that your git would run")),
-        )
+        f"{what}, renamed so that your git passes it by: {_some(paths)}"
+        for what, paths in (("made by the worker as a repository", stores), ("your git would run it", orders))
         if paths
     ]
     back = [f"mv {shlex.quote(now)} {shlex.quote(path)}" for path, now in renamed[:2]]
-    told += [f"to get it back once you have looked: {'; '.join(back)}"] if back else []
+    told += [f"once you have looked, back with: {' && '.join(back)}"] if back else []
     return "git", "; ".join(told), Role.DANGER
 
 
