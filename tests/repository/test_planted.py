@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.repository import planted
 from proctor.repository.executed import executed, standing
 from proctor.repository.layout import find
 from proctor.repository.planted import Before, bare_repositories, look, quarantine
@@ -326,3 +327,38 @@ def test_names_depth_and_numbers_do_not_matter(top: Path) -> None:
     os.chmod(top / "closed", 0o700)
     os.chmod(top / "closed" / "in", 0o700)
     subprocess.run(["rm", "-rf", top], check=True)  # deeper than what cleans up afterwards can go
+
+
+def test_a_folder_that_is_moved_meanwhile_leads_nowhere_else(
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere" / "other" / ".git").mkdir(parents=True)
+    (top / "way" / "moved" / "last").mkdir(parents=True)
+    (top / "way" / "other").mkdir()
+    (top / "zz" / ".git").mkdir(parents=True)
+    before, enter = Before(), planted._enter
+
+    def move(name: str, above: int) -> tuple[int, int | None]:
+        found = enter(name, above)
+        if name == "last":
+            (top / "way" / "moved").rename(tmp_path / "elsewhere" / "moved")
+        return found
+
+    monkeypatch.setattr(planted, "_enter", move)
+    quarantine(top, before)
+    assert (tmp_path / "elsewhere" / "other" / ".git").exists()
+    assert (top / "zz" / ".git.quarantined").exists()
+
+
+def test_a_workspace_that_was_closed_to_its_owner_is_open_again(top: Path) -> None:
+    before = now(top)
+    (top / "lib" / ".git").mkdir(parents=True)
+    top.chmod(0)
+    assert [one.path for one in quarantine(top, before)] == ["lib/.git"]
+    assert stat.S_IMODE(top.stat().st_mode) == 0o700
+
+
+def test_in_the_session_s_repository_no_folder_is_passed_by(top: Path) -> None:
+    session(top, "mkdir -p .git/.proctor/x; git init -q .git/.proctor/x")
+    rest(top / ".proctor" / "session.git")
+    assert not (top / ".proctor/session.git/.proctor/x/.git").exists()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.repository.layout import REPOSITORY, content
+from proctor.sandbox.below import open_own
 
 STATE = ".proctor"
 SUFFIX = "quarantined"
@@ -55,13 +56,13 @@ def bare_repositories(workspace: Path) -> tuple[str, ...]:
     return tuple(sorted(path.removesuffix("HEAD").rstrip("/") for path in _Walk(workspace, None).run()))
 
 
-def quarantine(workspace: Path, before: Before) -> tuple[str, ...]:
+def quarantine(workspace: Path, before: Before, state: str = STATE) -> tuple[str, ...]:
     """Renames, in place, what appeared since: each `.git` of whatever type, the HEAD of each bare repository, and each
     path that the operator's git would execute. The paths that were, sorted.
 
     OSError when the workspace itself cannot be read.
     """
-    gone = list(_Walk(workspace, before).run())
+    gone = list(_Walk(workspace, before, state).run())
     for name, was in before.executed.items():
         if _led_to(workspace / name) not in ("", was) and (path := _rename_below(workspace, name)) is not None:
             gone.append(path)
@@ -108,16 +109,17 @@ class _Walk:
     Without a `before` nothing is renamed, and the bare repositories are what is found.
     """
 
-    def __init__(self, workspace: Path, before: Before | None) -> None:
+    def __init__(self, workspace: Path, before: Before | None, state: str = STATE) -> None:
         self._workspace = workspace
+        self._state = state
         self._before = before
         self._way: list[_Place] = []
 
     def run(self) -> Iterator[str]:
         """The paths of what was renamed, as they were; of what lies in a renamed folder none."""
-        here = os.open(self._workspace, _FOLDER)
+        here = open_own(self._workspace)
         try:
-            self._way.append(_Place(""))
+            self._way.append(_Place("", _identity(here)))
             yield from self._look(here)
             while self._way:
                 place = self._way[-1]
@@ -129,18 +131,29 @@ class _Walk:
                         continue
                     os.close(here)
                     here = below
-                    self._way.append(_Place(name, mode, gone or place.gone))
+                    self._way.append(_Place(name, _identity(here), mode, gone or place.gone))
                     yield from self._look(here)
                 else:
                     self._way.pop()
                     if self._way:
-                        above = os.open("..", _FOLDER, dir_fd=here)
+                        above = self._above(here)
                         if place.mode is not None:
                             os.fchmod(here, place.mode)
                         os.close(here)
                         here = above
         finally:
             os.close(here)
+
+    def _above(self, here: int) -> int:
+        """The folder above. Where somebody moved one of the way meanwhile, what was still to do there is left out, and
+        the way goes on from the top."""
+        with contextlib.suppress(OSError):
+            above = os.open("..", _FOLDER, dir_fd=here)
+            if _identity(above) == self._way[-1].identity:
+                return above
+            os.close(above)
+        del self._way[1:]
+        return open_own(self._workspace)
 
     def _look(self, here: int) -> Iterator[str]:
         place = self._way[-1]
@@ -151,7 +164,7 @@ class _Walk:
                 if entry.is_dir(follow_symlinks=False):
                     place.todo.append((entry.name, False))
         if len(self._way) == 1:
-            place.todo = [item for item in place.todo if item[0] != STATE]
+            place.todo = [item for item in place.todo if item[0] != self._state]
         if REPOSITORY in names and (what := _named(Path(REPOSITORY), here)):
             yield from self._repository(here, what)
         if "head" in names and ({"objects", "refs"} <= names or "commondir" in names) and _what("HEAD", here):
@@ -184,9 +197,11 @@ class _Walk:
 
 @dataclass(slots=True)
 class _Place:
-    """A folder on the way down. `mode` is what to give back to it; `gone`, whether it or one above was renamed."""
+    """A folder on the way down: `identity` is its device and inode, `mode` what to give back to it, and `gone` whether
+    it or one above was renamed."""
 
     name: str
+    identity: tuple[int, int]
     mode: int | None = None
     gone: bool = False
     todo: list[tuple[str, bool]] = field(default_factory=list)
@@ -199,6 +214,11 @@ def _same(name: str, other: str, folder: int) -> bool:
 
 def _inode(name: str, folder: int) -> int:
     return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    about = os.fstat(folder)
+    return about.st_dev, about.st_ino
 
 
 def _enter(name: str, above: int) -> tuple[int, int | None]:
@@ -220,7 +240,7 @@ def _enter(name: str, above: int) -> tuple[int, int | None]:
 def _rename_below(workspace: Path, name: str) -> str | None:
     """Renames the last component of a path, or the first that is a link; what was renamed, None if nothing was."""
     parts = name.split("/")
-    here = os.open(workspace, _FOLDER)
+    here = open_own(workspace)
     try:
         for depth, part in enumerate(parts):
             is_link = stat.S_ISLNK(os.stat(part, dir_fd=here, follow_symlinks=False).st_mode)

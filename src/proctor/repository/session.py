@@ -21,6 +21,7 @@ from proctor.repository.layout import REPOSITORY, Kind, Layout, content
 from proctor.repository.planted import SUFFIX, Before, quarantine
 from proctor.repository.source import Facts, borrowed, operator_settings, read
 from proctor.sandbox import host
+from proctor.sandbox.below import open_own
 from proctor.sandbox.policy import Repository
 
 PLACE = Path("/run/session.git")
@@ -81,7 +82,7 @@ def environment(layout: Layout) -> dict[str, str]:
 def ready(folder: Path) -> None:
     """Puts right what a worker may have made of the session repository: an empty folder where the operator's modules
     are mounted, and its HEAD after a rest. Call before each start, while no worker runs."""
-    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    top = open_own(folder, stat.S_IRWXU)
     try:
         with contextlib.suppress(FileNotFoundError):
             if not _there("HEAD", top):
@@ -97,10 +98,13 @@ def ready(folder: Path) -> None:
 def rest(folder: Path) -> None:
     """Makes the session repository, and whatever a worker put into it, nothing that git would work in: somebody may
     look around in its folder, and its settings are the worker's. Call at the end of each iteration."""
-    with contextlib.suppress(FileNotFoundError):
-        if os.path.lexists(folder / "HEAD") and stat.S_ISREG(os.lstat(folder / _RESTING).st_mode):
-            os.unlink(folder / _RESTING)
-    quarantine(folder, Before())
+    top = open_own(folder, stat.S_IRWXU)
+    try:
+        if _there("HEAD", top) and _there(_RESTING, top) == stat.S_IFREG:
+            os.unlink(_RESTING, dir_fd=top)
+    finally:
+        os.close(top)
+    quarantine(folder, Before(), state="")
 
 
 def _there(name: str, folder: int) -> int:
@@ -296,7 +300,7 @@ def _copy_index(git_dir: Path, draft: Path) -> None:
 def _is_whole(folder: Path) -> bool:
     """Whether what a worker left is a repository still; its pieces are looked at, not into."""
     try:
-        top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        top = open_own(folder, stat.S_IRWXU)
     except OSError:
         return False
     try:
@@ -313,7 +317,8 @@ def _put_aside(folder: Path) -> Path:
     number = 1
     while os.path.lexists(kept / f"session-{number}.git"):
         number += 1
-    rest(folder)
+    with contextlib.suppress(OSError):  # what cannot be read, git cannot work in either
+        rest(folder)
     os.rename(folder, kept / f"session-{number}.git")
     _sync(kept)
     return kept / f"session-{number}.git"

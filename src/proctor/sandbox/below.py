@@ -22,6 +22,22 @@ def open_folder(path: Path) -> int:
     return os.open(path, PLAIN | os.O_DIRECTORY)
 
 
+def open_own(path: Path, need: int = stat.S_IRUSR | stat.S_IXUSR) -> int:
+    """A descriptor to read a folder with; its owner gets the permissions of `need` back, where a worker took them.
+
+    OSError if it is none, or a link, or another user's and closed.
+    """
+    place = open_folder(path)
+    try:
+        mode = stat.S_IMODE(os.fstat(place).st_mode)
+        if mode & need != need:
+            with contextlib.suppress(OSError):  # opening it tells whether that was needed
+                os.chmod(f"/proc/self/fd/{place}", mode | stat.S_IRWXU)
+        return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    finally:
+        os.close(place)
+
+
 def open_plain(path: Path) -> int:
     """A path descriptor of a file or folder that is no link itself; Unrecoverable otherwise."""
     try:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from proctor.errors import Unrecoverable
 from proctor.sandbox import agents
+from proctor.sandbox.below import open_own
 
 STATE = ".proctor"
 MOST_FOLDERS = 300_000
@@ -77,7 +78,7 @@ def survey(workspace: Path, *, links: bool = False, most: int = MOST_FOLDERS) ->
 
     OSError when the workspace itself cannot be read.
     """
-    walk = _Walk(os.open(workspace, _FOLDER), links, most)
+    walk = _Walk(open_own(workspace), links, most)
     try:
         walk.run()
     finally:

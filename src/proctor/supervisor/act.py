@@ -106,6 +106,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         running = s.running
         if running is not None:
             await running.worker.close()
+            enclosure.reopen(s.workspace)
             if running.vigil is not None and (moved := running.vigil.end()):
                 s.uncovered(moved)
             await count_output(s, whole=True)

@@ -7,6 +7,8 @@ renamed afterwards. Only real walls can keep the two apart, so the weaker backen
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +20,7 @@ from proctor.contract.values import AgentSettings, Git, SandboxKind
 from proctor.errors import Unrecoverable
 from proctor.repository import executed, hidden, layout, planted, session
 from proctor.sandbox import agents
+from proctor.sandbox.below import open_own
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.survey import survey
 
@@ -79,9 +82,17 @@ def lift(workspace: Path, before: planted.Before | None, repository: Path) -> tu
     """
     if before is None:
         return ()
-    if repository.exists():
-        session.rest(repository)
-    return planted.quarantine(workspace, before)
+    try:
+        return planted.quarantine(workspace, before)
+    finally:
+        with contextlib.suppress(OSError):  # what cannot be read is put aside before the next launch
+            session.rest(repository)
+
+
+def reopen(workspace: Path) -> None:
+    """Gives the workspace's owner access to it again, where a worker took it: all that is the session's lies there."""
+    with contextlib.suppress(OSError):
+        os.close(open_own(workspace))
 
 
 def new_repositories(workspace: Path, before: planted.Before) -> tuple[str, ...]:
