@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.cli.read import show
 from proctor.text import safe_line
+from proctor.trees import scratch_folder
 from proctor.words import ExitCode
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def sandbox(given: argparse.Namespace) -> int:
         raise UsageError("sandbox: no command; write it after `--`, or ask with --explain what it could do")
     if not given.explain:
         _stand_apart(given.dir, contract.sandbox.kind, given.yes)
-    with tempfile.TemporaryDirectory(prefix="proctor-") as scratch:
+    with scratch_folder("proctor-") as scratch:
         policy = policies.base(given.dir, contract)
-        repository = Path(scratch, "session.git")
+        repository = scratch / "session.git"
         notes: list[str] = []
         enclosed = enclosure.enclose(policy, contract, repository, notes.append)
         if given.explain:

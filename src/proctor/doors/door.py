@@ -7,11 +7,12 @@ the supervisor is reached by a worker that already runs.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from proctor.trees import remove_tree
 
 SOCKET = "gateway.sock"
 BRIEF = "brief.md"
@@ -34,7 +35,7 @@ class Door:
         return self.folder / ANSWERS
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_tree(self.folder)
 
 
 def make(parent: Path | None = None) -> Door:

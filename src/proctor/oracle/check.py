@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import shlex
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +19,7 @@ from proctor.oracle.frozen import Frozen, write_whole
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Backend
 from proctor.text import safe_line
+from proctor.trees import scratch_folder
 from proctor.words import Verdict
 
 _KEPT = "judgement.json"
@@ -68,9 +68,9 @@ def judge(
     call it from a thread that stays (`Backend.launch`). Unrecoverable when the disk is full.
     """
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="proctor-judge-", ignore_cleanup_errors=True) as scratch:
+    with scratch_folder("proctor-judge-") as scratch:
         try:
-            bench = Bench(Path(scratch), frozen, backend, policy, out)
+            bench = Bench(scratch, frozen, backend, policy, out)
             store.materialise(commit, bench.tree, exclude=policy.hide)
             tampered = bench.prepare()
             judgement = _decide(_run_all(bench, checks, optional), tampered)

@@ -34,6 +34,7 @@ from proctor.oracle.frozen import (
 )
 from proctor.oracle.runners import named_paths
 from proctor.text import safe_line
+from proctor.trees import remove_tree
 
 __all__ = ["Frozen", "freeze", "load_frozen"]
 
@@ -86,7 +87,7 @@ def freeze(
         if not folder.is_dir():
             os.rename(stage, folder)
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        remove_tree(stage)
     write_whole(store / CURRENT, folder.name.encode())
     return decode(folder, manifest)
 

@@ -6,6 +6,7 @@ its contents, so no link in it is ever followed.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from proctor.oracle import discovery
 from proctor.oracle.frozen import Frozen, Item, digest_of
+from proctor.trees import remove_tree
 
 _PARSE_LIMIT = 1 << 20
 """Bytes of a configuration file that are parsed; a larger one counts as changed."""
@@ -108,10 +110,8 @@ def _lay(tree: Path, item: Item, frozen: Frozen) -> None:
 
 
 def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
+    if remove_tree(place):
+        raise OSError(errno.ENOTEMPTY, "it cannot be removed", str(place))
 
 
 def _read(place: Path) -> bytes:

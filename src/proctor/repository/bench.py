@@ -22,8 +22,10 @@ from proctor.checkpoint.plumbing import Git, GitFailed, disk_faults, joined, spl
 from proctor.checkpoint.record import Held, is_below, is_inside, parents, raw, text
 from proctor.checkpoint.repository import Store
 from proctor.checkpoint.view import NOTHING, Delta, deltas
+from proctor.lookup import search_path
 from proctor.repository.layout import Layout
 from proctor.text import safe_line
+from proctor.trees import remove_tree
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The tree of nothing, which git knows without having it."""
@@ -69,7 +71,7 @@ class Bench:
         self._wanted: set[str] = set()
 
     def __enter__(self) -> Bench:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
         with disk_faults(self._folder):
             (self._folder / "empty").mkdir(mode=0o700, parents=True)
             for git in (self._git, self._plain):
@@ -85,7 +87,7 @@ class Bench:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
 
     # --- building -----------------------------------------------------------------------------
 
@@ -270,7 +272,7 @@ class Bench:
         if not paths:
             return {}
         raw_files = self._folder / "raw"
-        shutil.rmtree(raw_files, ignore_errors=True)
+        remove_tree(raw_files)
         self._lay(paths, files, raw_files / self._layout.prefix)
         aside = {"GIT_INDEX_FILE": str(self._folder / "aside")}
         shutil.copyfile(self._git.gitdir / "index", aside["GIT_INDEX_FILE"])
@@ -321,7 +323,7 @@ def _configuration(git_dir: Path) -> dict[str, str]:
     """The operator's git configuration where a commit depends on it; the paths in it absolute."""
     home = os.environ.get("HOME", "/nonexistent")
     xdg = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
-    env = {"HOME": home, "XDG_CONFIG_HOME": xdg, "PATH": os.environ.get("PATH", os.defpath), "GIT_DIR": str(git_dir)}
+    env = {"HOME": home, "XDG_CONFIG_HOME": xdg, "PATH": search_path(), "GIT_DIR": str(git_dir)}
     ask = [git_program(), "config", "--null", "--list"]
     said = subprocess.run(ask, cwd="/", env=env, capture_output=True, check=False).stdout
     found = dict(item.partition("\n")[::2] for item in text(said).split("\0") if item)

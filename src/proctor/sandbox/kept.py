@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from proctor.sandbox import kill, limits
 from proctor.sandbox.policy import DOOR, GATEWAY, Policy
 from proctor.sandbox.running import Held, Running, StartFailed, hold, refused
+from proctor.trees import remove_tree
 
 KEEPER = Path(__file__).with_name("keeper.py")
 
@@ -40,7 +40,7 @@ class Kept(Running):
         kill.end(self.members)
         os.close(self._leash)
         if self._scratch:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            remove_tree(self._scratch)
 
 
 def launch(
@@ -55,7 +55,7 @@ def launch(
     """Starts a command below a keeper, under Landlock `rules` if there are any; removes `scratch` at the end."""
     with contextlib.ExitStack() as undo:
         if scratch:
-            undo.callback(shutil.rmtree, scratch, ignore_errors=True)
+            undo.callback(remove_tree, scratch)
         server = undo.enter_context(socket.create_server(("127.0.0.1", 0))) if policy.listen else None
         connect = [server.getsockname()[1]] if server else []
 

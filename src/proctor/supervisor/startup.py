@@ -32,6 +32,7 @@ from proctor.supervisor.session import Options, Session
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
+from proctor.trees import remove_tree
 from proctor.words import CheckpointKind, Dimension, SessionStatus, Source, TaskStatus
 from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
@@ -77,7 +78,7 @@ async def open_session(
     """Take over a workspace whose lock is held: journal, store, oracle, what was pending. Nothing runs yet."""
     folder = lock.path.parent
     process.own_folder(folder)
-    shutil.rmtree(folder / "doors", ignore_errors=True)  # those of workers that a crash ended
+    remove_tree(folder / "doors")  # those of workers that a crash ended
     (folder / "doors").mkdir(mode=0o700)
     backend = Tracker(choose(contract.sandbox.kind))
     policy = policies.base(workspace, contract)

@@ -1,0 +1,138 @@
+"""Removing folders that somebody else has filled. Standard library only: the keeper of a sandbox loads it alone.
+
+What a worker or a check leaves may be of any depth, closed to its owner, or full of links that lead elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_PASSES = 8
+"""How often what would not go is tried anew: a full disk, or a folder that takes no more, may have room by then."""
+
+
+@contextlib.contextmanager
+def scratch_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+    """A fresh folder for its owner only, below `parent` or the system's folder for temporary files; gone at the end."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)
+
+
+def remove_tree(path: str | Path) -> list[str]:
+    """Remove a file, a link or a whole folder, of any depth; the names below it that would not go. Never raises.
+
+    No link is followed, and nothing but folders of this tree has its mode changed. Folders in folders are moved up
+    to the top before they are emptied, so that neither a path nor the number of open files grows with the depth:
+    what is left may have another name. Only the way to `path` itself has to be out of others' reach.
+    """
+    try:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            os.unlink(path)
+            return []
+        top = _open(path)
+    except FileNotFoundError:
+        return []
+    except OSError:
+        return [os.fspath(path)]
+    try:
+        for _ in range(_PASSES):
+            if not _pass(top):
+                break
+        left = _names(top)
+    finally:
+        os.close(top)
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return []
+    except OSError:
+        return left or [os.fspath(path)]
+    return []
+
+
+def _pass(top: int) -> bool:
+    """Remove what can be; whether it is worth to try again."""
+    mark = f"{secrets.token_hex(8)}-"
+    moved = 0
+    is_done = is_left = False
+    names = _names(top)
+    while names:
+        name = names.pop()
+        if _unlinked(top, name):
+            is_done = True
+            continue
+        try:
+            folder = _open(name, top)
+        except OSError:
+            is_left |= _exists(top, name)
+            continue
+        try:
+            for inner in _names(folder):
+                if _unlinked(folder, inner):
+                    is_done = True
+                    continue
+                try:
+                    os.close(_open(inner, folder))  # a folder that is moved has to be writable
+                    os.rename(inner, f"{mark}{moved}", src_dir_fd=folder, dst_dir_fd=top)
+                except OSError:
+                    continue
+                is_done = True
+                names.append(f"{mark}{moved}")
+                moved += 1
+        finally:
+            os.close(folder)
+        try:
+            os.rmdir(name, dir_fd=top)
+        except OSError:
+            is_left |= _exists(top, name)
+        else:
+            is_done = True
+    return is_done and is_left
+
+
+def _open(name: str | Path, folder: int | None = None) -> int:
+    """A folder, opened to be read and changed; its mode is repaired where it forbids that."""
+    flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    found = os.open(name, flags | os.O_PATH, dir_fd=folder)
+    try:
+        mode = os.fstat(found).st_mode
+        if mode & 0o700 != 0o700:
+            os.chmod(f"/proc/self/fd/{found}", 0o700)  # the open folder itself: no name is looked up
+        return os.open(".", flags | os.O_RDONLY, dir_fd=found)
+    finally:
+        os.close(found)
+
+
+def _names(folder: int) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _unlinked(folder: int, name: str) -> bool:
+    """Whether it is gone; a folder never is."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _exists(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
