@@ -162,6 +162,16 @@ class CheckpointKind(StrEnum):
     END = "end"
 
 
+class TamperKind(StrEnum):
+    """What was undone for a verdict."""
+
+    CHANGED = "changed"
+    ADDED = "added"
+    INSTALLED = "installed"
+    SHADOWS = "shadows"
+    RUNNER = "runner"
+
+
 class IterationEnd(StrEnum):
     """How an iteration's worker ended; never evidence of success."""
 

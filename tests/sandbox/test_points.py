@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,8 @@ MOVES: dict[str, tuple[str, Callable[[Path], object], str]] = {
 class Watched:
     """A hostile command under a vigil."""
 
-    def __init__(self, backend: Backend, policy: Policy, script: str = HOSTILE) -> None:
-        points = Points.of(policy)
+    def __init__(self, backend: Backend, policy: Policy, script: str = HOSTILE, free: tuple[str, ...] = ()) -> None:
+        points = Points.of(policy, free)
         self.running: Running = backend.launch(["sh", "-c", script], policy)
         self.told: list[Moved] = []
         self.heard = threading.Event()
@@ -112,7 +113,22 @@ def test_a_worker_that_makes_a_protected_path_is_stopped_too(bwrap: Backend, gua
     watched = Watched(bwrap, guarded)
     try:
         assert watched.heard.wait(10)
-        assert watched.told == [Moved("absent", ("absent",), exposed=True)]
+        assert watched.told == [Moved("absent", ("absent",), exposed=True, appeared=True)]
+    finally:
+        watched.close()
+
+
+def test_what_appears_at_a_path_that_nobody_trusts_moves_nothing_unless_it_is_hidden(
+    bwrap: Backend, guarded: Policy
+) -> None:
+    script = ": > ready; echo mine > absent; echo mine > .env; sleep 1000"
+    walls = replace(guarded, hide=(*guarded.hide, ".env"))
+    watched = Watched(bwrap, walls, script, free=("absent", "Makefile", ".env"))
+    try:
+        assert watched.heard.wait(10)
+        assert watched.told == [Moved(".env", (".env",), exposed=True, appeared=True)]
+        assert watched.vigil.made() == ("absent",)
+        assert (guarded.workspace / "Makefile").read_text() == "all:\n", "one that was there keeps its cover"
     finally:
         watched.close()
 

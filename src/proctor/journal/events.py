@@ -235,11 +235,15 @@ class FalseClaim(Event, frozen=True, tag="false_claim"):
 
 
 class Tampered(Event, frozen=True, tag="tampered"):
-    """Frozen files that differed or discovery files that appeared; undone for the verdict."""
+    """Frozen files that differed or files in their way that appeared; undone for the verdict.
+
+    `kinds` says of each path what it was, in their order; older rows have none.
+    """
 
     iteration: int
     task: TaskId | None
     paths: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
 
 
 class Quarantined(Event, frozen=True, tag="quarantined"):
@@ -266,7 +270,8 @@ class Autorun(Event, frozen=True, tag="autorun"):
 
 
 class Exposed(Event, frozen=True, tag="exposed"):
-    """Protected paths that lost their cover while the worker ran: it could write them, or read hidden ones."""
+    """Protected paths that lost their cover while the worker ran, or that it made: it could write them, or read hidden
+    ones."""
 
     iteration: int
     paths: tuple[str, ...]

@@ -13,7 +13,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
@@ -27,6 +27,7 @@ from proctor.oracle.frozen import (
     decode,
     digest_of,
     encode,
+    is_within,
     load_frozen,
     revision,
     sync,
@@ -48,29 +49,43 @@ def freeze(
     protect: Iterable[str],
     checks: Iterable[Sequence[str]],
     ignored: Collection[str] = (),
+    *,
+    earlier: Frozen | None = None,
+    held: Collection[str] = (),
 ) -> Frozen:
     """Record the frozen set of a workspace and make it the one in force.
 
     `protect`: files and folders declared by the contract; `checks`: the argv of every check; `ignored`: folders that
-    are in no checkpoint. Durable when it returns; the same workspace gives the same revision. UsageError for a path
-    that cannot be protected.
+    are in no checkpoint. Where there is an `earlier` set, only what is or was protected and neither is, nor lies
+    below, a path of `held` is recorded anew; all else stays as it was, since a worker could have written it. Durable
+    when it returns; the same workspace gives the same revision. UsageError for a path that cannot be protected.
     """
     ignored = {path.rstrip("/") for path in ignored}
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
+
+    def anew(path: str) -> bool:
+        ours = is_within(path, roots) or (earlier is not None and earlier.protects(path))
+        return earlier is None or (ours and not is_within(path, held))
+
     store.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
     try:
         recorder = _Recorder(workspace, stage / FILES)
-        items = [recorder.record(path, declared=True) for path in _declared(workspace, roots, checks)]
+        items = recorder.keep(earlier, anew) if earlier else []
+        items += [recorder.record(path, declared=True) for path in _declared(workspace, roots, checks) if anew(path)]
         modules = set()
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
-            if entry.name != discovery.CACHE and discovery.is_discovery(path):
+            if entry.name != discovery.CACHE and discovery.is_discovery(path) and anew(path):
                 items.append(recorder.record(path))
             if module := discovery.top_module(path):
                 modules.add(module)
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         imports = _from_elsewhere(recorder.imports, [workspace / name for name in environments])
-        guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
+        if earlier is None:
+            guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
+        else:
+            guarded, modules, environments = list(earlier.guarded), set(earlier.modules), list(earlier.borrowed)
+            imports |= set(earlier.imports)
         manifest = encode(
             items=_sorted(items),
             guarded=_sorted(guarded),
@@ -102,6 +117,15 @@ class _Recorder:
         self.skipped: set[str] = set()
         self.size = 0
         files.mkdir()
+
+    def keep(self, earlier: Frozen, anew: Callable[[str], bool]) -> list[Item | None]:
+        """What an earlier set holds of paths that are not recorded anew."""
+        items = [item for item in earlier.items if not anew(item.path)]
+        for item in (*items, *earlier.guarded):
+            if item.link is None and not (self.files / item.digest).exists():
+                os.link(earlier.content(item), self.files / item.digest)
+        self.skipped |= {path for path in earlier.skipped if not anew(path)}
+        return list(items)
 
     def record(self, path: str, declared: bool = False) -> Item | None:
         """The record of a file or link; None for what cannot be recorded."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +65,12 @@ class Frozen:
 
     def protects(self, path: str) -> bool:
         """Whether a path is, or lies inside, a declared protected path."""
-        return any(path == root or path.startswith(root + "/") for root in self.roots)
+        return is_within(path, self.roots)
+
+
+def is_within(path: str, places: Collection[str]) -> bool:
+    """Whether a path is, or lies below, one of some places."""
+    return any(path == place or path.startswith(place + "/") for place in places)
 
 
 def encode(**parts: object) -> bytes:

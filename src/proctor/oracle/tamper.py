@@ -13,8 +13,9 @@ import stat
 from pathlib import Path
 
 from proctor.oracle import discovery
-from proctor.oracle.frozen import Frozen, Item, digest_of
+from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.trees import remove_tree
+from proctor.words import TamperKind
 
 _PARSE_LIMIT = 1 << 20
 """Bytes of a configuration file that are parsed; a larger one counts as changed."""
@@ -40,6 +41,17 @@ def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
             changed.add(item.path)
             _lay(tree, item, frozen)
     return tuple(sorted(changed))
+
+
+def kind(path: str, frozen: Frozen) -> TamperKind:
+    """What it was, of a path that `undo` named or that a check's environment had changed."""
+    if path in frozen.by_path:
+        return TamperKind.CHANGED
+    if frozen.protects(path):
+        return TamperKind.ADDED
+    if is_within(path, frozen.borrowed):
+        return TamperKind.INSTALLED
+    return TamperKind.SHADOWS if _is_in_the_way(path, frozen) else TamperKind.RUNNER
 
 
 def clear(tree: Path, path: str) -> Path:

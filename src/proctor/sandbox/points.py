@@ -14,7 +14,7 @@ import stat
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +41,15 @@ class Points:
     known: Mapping[Parts, Identity | None]
     """The covered paths and the folders above them, those above first."""
     covered: tuple[Parts, ...]
+    free: frozenset[Parts] = frozenset()
+    """Absent paths that may be made: what appears there moves nothing."""
 
     @classmethod
-    def of(cls, policy: Policy) -> Points:
-        """The points of a policy, as they are now: call it before the launch."""
+    def of(cls, policy: Policy, free: Iterable[str] = ()) -> Points:
+        """The points of a policy, as they are now: call it before the launch.
+
+        `free` are protected paths that may be made where they are absent, since nobody trusts what appears there.
+        """
         guarded = {relative_parts(name) for name in (*policy.protect, *policy.hide)}
         present = {*_OWN, *(relative_parts(name) for name in policy.blank)}  # a worker may make these
         known: dict[Parts, Identity | None] = {}
@@ -58,17 +63,30 @@ class Points:
             known[parts] = identity
         order = sorted(known, key=lambda parts: (len(parts), parts))
         covered = tuple(parts for parts in order if parts in guarded | present)
-        return cls(policy.folder, {parts: known[parts] for parts in order}, covered)
+        hidden = {relative_parts(name) for name in policy.hide}
+        absent = {parts for parts in map(relative_parts, free) if parts not in hidden and known.get(parts, ()) is None}
+        return cls(policy.folder, {parts: known[parts] for parts in order}, covered, frozenset(absent))
 
     def moved(self) -> str | None:
         """The first path at which something else stands now, or nothing, or where nothing did; the outermost."""
-        return next(("/".join(parts) for parts, was in self.known.items() if self._now(parts) != was), None)
+        return next(("/".join(parts) for parts in self._moved()), None)
 
     def open_now(self) -> tuple[str, ...]:
         """Every covered path that moved, or that lies below a folder that did."""
-        gone = {parts for parts, was in self.known.items() if self._now(parts) != was}
+        gone = set(self._moved())
         hit = (parts for parts in self.covered if any(parts[:depth] in gone for depth in range(1, len(parts) + 1)))
         return tuple("/".join(parts) for parts in hit)
+
+    def made(self) -> tuple[str, ...]:
+        """The free paths at which something stands now."""
+        return tuple(sorted("/".join(parts) for parts in self.free if self._now(parts)))
+
+    def was_absent(self, path: str) -> bool:
+        """Whether nothing stood at a point when it was remembered."""
+        return self.known.get(relative_parts(path), ()) is None
+
+    def _moved(self) -> Iterator[Parts]:
+        return (parts for parts, was in self.known.items() if parts not in self.free and self._now(parts) != was)
 
     def _now(self, parts: Parts) -> Identity | None:
         return _identity(self.workspace.joinpath(*parts))
@@ -86,12 +104,14 @@ def _identity(path: Path) -> Identity | None:
 class Moved:
     """A point that moved, and the covered paths that it left open.
 
-    `exposed` is False when everything inside stood still since all was last seen in its place.
+    `exposed` is False when everything inside stood still since all was last seen in its place; `appeared` is True
+    where nothing had been.
     """
 
     path: str
     paths: tuple[str, ...]
     exposed: bool
+    appeared: bool = False
 
 
 class Vigil:
@@ -117,6 +137,10 @@ class Vigil:
         """What moved since the launch, as soon as something did."""
         with self._lock:
             return self._look()
+
+    def made(self) -> tuple[str, ...]:
+        """The free paths that were absent at the launch and at which something stands now."""
+        return self._points.made()
 
     def thaw(self) -> bool:
         """Let the sandbox go on, unless something moved."""
@@ -145,7 +169,8 @@ class Vigil:
             if path is None and (lost := self._lost()):
                 path, paths = lost[0], tuple(lost)
             if path is not None:
-                self._moved = Moved(path, paths, exposed=not (still and self._stood_still))
+                exposed = not (still and self._stood_still)
+                self._moved = Moved(path, paths, exposed, self._points.was_absent(path))
             self._stood_still = still
         return self._moved
 

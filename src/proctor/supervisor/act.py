@@ -107,8 +107,10 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         if running is not None:
             await running.worker.close()
             enclosure.reopen(s.workspace)
-            if running.vigil is not None and (moved := running.vigil.end()):
-                s.uncovered(moved)
+            if running.vigil is not None:
+                if moved := running.vigil.end():
+                    s.uncovered(moved)
+                s.made(running.vigil.made())
             await count_output(s, whole=True)
             s.spend(force=True)
         s.running = None
@@ -140,7 +142,8 @@ async def put_right(s: Session, iteration: int) -> None:
     before = enclosure.remembered(iteration_dir(s.state_dir, iteration))
     renamed = await asyncio.to_thread(enclosure.lift, s.workspace, before, s.session_repository)
     if renamed:
-        s.append(ev.Quarantined(iteration=iteration, paths=renamed))
+        was, now = zip(*renamed, strict=True)
+        s.append(ev.Quarantined(iteration=iteration, paths=was, now=now))
 
 
 async def watch_repositories(s: Session) -> None:
@@ -160,7 +163,7 @@ def _points(s: Session, policy: Policy) -> Points | None:
     """Where the covers of a worker will hang, and the contract as it is now; None where there are no covers."""
     if s.backend.name != WALLED:
         return None
-    points = Points.of(policy)
+    points = Points.of(policy, free=(*s.frozen.roots, *s.terms.lists()))
     s.contract_text = files.read_optional(s.workspace, FILE)
     return points
 

@@ -24,7 +24,7 @@ async def settle(s: Session, desk: Desk) -> Ending | None:
 
 
 async def _exposed(s: Session, desk: Desk) -> Ending | None:
-    """What was replaced under a worker is the operator's only when he says so, unless it is what it was."""
+    """What was made or replaced under a worker is the operator's only when he says so, unless it is what it was."""
     paths = await asyncio.to_thread(exposed, s)
     if paths:
         some = ", ".join(safe_line(path, 80) for path in paths[:5])
@@ -32,7 +32,7 @@ async def _exposed(s: Session, desk: Desk) -> Ending | None:
         opened = desk.opened(
             RequestKind.EXPOSED,
             f"take over {some}{more} as it is now?",
-            "it was replaced while a worker ran, which could write it from then on: look at it first. "
+            "it was made or replaced while a worker ran, which could write it: look at it first. "
             "Yes: it is yours, and frozen anew. No: nothing is changed, and no worker starts",
         )
         if not await answered(s, desk, opened, asking(opened)):

@@ -13,13 +13,14 @@ from proctor.errors import Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
+from proctor.oracle import tamper
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.progress import fingerprint
 from proctor.supervisor import policies
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Interrupted, Session
 from proctor.text import safe_id, safe_line
-from proctor.words import AtSoft, Phase, TaskStatus, Verdict
+from proctor.words import AtSoft, CheckpointKind, IterationEnd, Phase, TaskStatus, Verdict
 
 GO_BACK_AFTER = 2
 """Failed verdicts after which `on_failed: keep` takes the tree back."""
@@ -118,17 +119,35 @@ def record(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> N
     rows: list[ev.Event] = [judged(judgement, acted.snapshot.tree, **where)]
     if judgement.tampered:
         paths = tuple(judgement.tampered[:200])
-        rows.append(ev.Tampered(iteration=acted.iteration, task=acted.task, paths=paths))
+        kinds = tuple(tamper.kind(path, s.frozen) for path in paths)
+        rows.append(ev.Tampered(iteration=acted.iteration, task=acted.task, paths=paths, kinds=kinds))
     claimed_done = (task.claim or "").lower() in FALSE_WORDS
     if claimed_done and judgement.verdict is not Verdict.PASSED:
         rows.append(ev.FalseClaim(iteration=acted.iteration, task=acted.task, verdict=judgement.verdict))
     s.append(*rows)
 
 
-async def go_back(s: Session, task: TaskState, judgement: Judgement) -> None:
-    """After a failed verdict the tree stays or goes back, as the contract says; nothing is lost either way."""
+async def go_back(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> None:
+    """After a failed verdict the tree stays or goes back, as the contract says; nothing is lost either way.
+
+    Where the operator replaced something under the worker it stays, and later iterations go back to no more than this.
+    """
     rule = s.terms.contract.progress.on_failed
-    if rule == "never" or judgement.verdict is Verdict.INFRA or not s.state.good:
+    if rule == "never" or not s.state.good:
+        return
+    cut_short = acted.ended.how is IterationEnd.INTERRUPTED and bool(s.state.exposed)
+    if acted.ended.how is IterationEnd.UNCOVERED or s.moved_in == acted.iteration or cut_short:
+        before = s.state.good
+        if not await s.timeline.takes_back(before):
+            return
+        kept = await s.timeline.checkpoint(CheckpointKind.ASKED, "with what was replaced under a worker")
+        s.log(
+            "checkpoint",
+            f"the tree stays as it is, checkpoint {kept.id}: what was replaced while the worker ran may be yours; "
+            f"`proctor rollback --to {before}` takes all of it back",
+        )
+        return
+    if judgement.verdict is Verdict.INFRA:
         return
     again = task.failures % GO_BACK_AFTER == 0
     if rule == "rollback" or judgement.tampered or again:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec.structs import replace
+
 from proctor.budget.reserve import DoesNotFit
 from proctor.budget.reserve import reserve as share
-from proctor.checkpoint.record import Change, raw
+from proctor.checkpoint.record import Change, Snapshot, raw
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
@@ -22,6 +24,7 @@ from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Full
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Interrupted, Session
+from proctor.text import safe_line
 from proctor.words import AtSoft, Dimension, IterationEnd, SessionStatus, Step, TaskStatus, Verdict
 
 
@@ -78,8 +81,9 @@ async def pending(s: Session) -> Acted | None:
     snapshot = await s.timeline.snapshot("after")
     ended = s.state.intent_end
     if ended is None:
-        how = IterationEnd.INTERRUPTED
-        ended = ev.IterationEnded(iteration=intent.iteration, task=intent.task, how=how, tree=snapshot.tree)
+        changed = await asyncio.to_thread(_work, s, s.state.tree, snapshot.tree) if s.state.tree else []
+        left = f"in no checkpoint: {safe_line(', '.join(snapshot.skipped[:3]), 200)}" if snapshot.skipped else ""
+        ended = replace(_ended(intent, IterationEnd.INTERRUPTED, snapshot, changed), detail=left)
         s.append(ended)
     s.account.begin(intent.model, s.state.begun)
     return Acted(intent.iteration, intent.task, snapshot, ended)
@@ -148,17 +152,10 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     snapshot = await s.timeline.snapshot("after")
     changed = await asyncio.to_thread(_work, s, before.commit, snapshot.commit)
     s.touched(s.blast.add(change for change in changed if not change.ignored))
-    ended = ev.IterationEnded(
-        iteration=number,
-        task=task.id,
-        how=how,
-        exit_code=code,
-        active_ms=s.account.iteration_used().get(Dimension.WALL_CLOCK, 0),
-        files=len(changed),
-        lines=sum(change.added + change.removed for change in changed),
-        tree=snapshot.tree,
-        detail=detail,
-    )
+    if how is IterationEnd.START_FAILED and changed:
+        how = IterationEnd.EXITED  # the tree says that it worked, though the watcher had not said so yet
+    active = s.account.iteration_used().get(Dimension.WALL_CLOCK, 0)
+    ended = replace(_ended(intent, how, snapshot, changed), exit_code=code, active_ms=active, detail=detail)
     s.append(ended)
     await s.timeline.careful(snapshot)
     s.check_budget()
@@ -170,6 +167,19 @@ def _work(s: Session, before: str, after: str) -> list[Change]:
     changed = s.store.diff(before, after)
     innards = aside.on_disk(s.workspace, (raw(change.path) for change in changed))
     return [change for change in changed if not innards.is_innards(raw(change.path))]
+
+
+def _ended(
+    intent: ev.IterationStarted, how: IterationEnd, snapshot: Snapshot, changed: list[Change]
+) -> ev.IterationEnded:
+    return ev.IterationEnded(
+        iteration=intent.iteration,
+        task=intent.task,
+        how=how,
+        files=len(changed),
+        lines=sum(change.added + change.removed for change in changed),
+        tree=snapshot.tree,
+    )
 
 
 async def judge(s: Session, acted: Acted) -> Judgement | None:
@@ -192,7 +202,7 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     task = s.state.task(acted.task)
     passed = judgement is not None and judgement.verdict is Verdict.PASSED
     if judgement is not None and not passed and task is not None:
-        await judging.go_back(s, task, judgement)
+        await judging.go_back(s, acted, task, judgement)
     used = s.account.end()
     spent = ev.Spent(figures=s.account.figures())
     settled = ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used)

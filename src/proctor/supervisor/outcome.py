@@ -118,7 +118,7 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
         opened = desk.opened(
             RequestKind.TAMPERING,
             "go on after tampering?",
-            "frozen files were changed; that was undone for the verdict",
+            "what the checks rest on was changed, or something put in its way; that was undone for the verdict",
             task=s.state.settled_task,
         )
         shown = asking(opened)

@@ -23,7 +23,7 @@ from proctor.journal import events as ev
 from proctor.journal.state import State, TaskState
 from proctor.journal.store import Journal
 from proctor.journal.stream import StreamWriter
-from proctor.oracle.freeze import Frozen
+from proctor.oracle.frozen import Frozen, is_within
 from proctor.progress import plateau
 from proctor.repository.layout import Layout
 from proctor.repository.planted import Before
@@ -147,6 +147,8 @@ class Session:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     counting: asyncio.Lock = field(default_factory=asyncio.Lock)
     resting: tuple[SessionStatus, str | None] | None = None
+    moved_in: int = 0
+    """The last iteration in which something of the operator's was moved or replaced under a worker."""
     _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)
     _spent_at: float = 0.0
     _said: set[str] = field(default_factory=set)
@@ -278,15 +280,31 @@ class Session:
         if running is None or running.uncovered:
             return
         running.uncovered = True
+        self.moved_in = running.iteration
         where = ", ".join(safe_line(path, 200) for path in moved.paths[:3] or (moved.path,))
+        what, ending = "moved, replaced or made", "was replaced on the host, and its cover inside with it"
+        if moved.appeared:
+            what = "made"
+            ending = "appeared, and was not hidden" if self._hides(moved.path) else "appeared, and was not protected"
         meaning = "while the worker stood still"
         if moved.exposed:
             self.append(ev.Exposed(iteration=running.iteration, paths=moved.paths[:MOST_EXPOSED] or (moved.path,)))
             meaning = "while the worker ran, which could write there from then on: look at it before you use it"
-        line = f"{where}: moved, replaced or made {meaning}"
+        line = f"{where}: {what} {meaning}"
         self.log("sandbox", line)
         self.notice(line, "exposed" if moved.exposed else "uncovered", "high" if moved.exposed else "normal")
-        self.end_worker(IterationEnd.UNCOVERED, f"{where} was replaced on the host, and its cover inside with it")
+        self.end_worker(IterationEnd.UNCOVERED, f"{where} {ending}")
+
+    def made(self, paths: tuple[str, ...]) -> None:
+        """Protected paths that were absent appeared while the worker ran: they are its own until the operator says."""
+        paths = tuple(path for path in paths if path not in self.terms.lists())
+        if self.running is not None and set(paths) - set(self.state.exposed):
+            self.append(ev.Exposed(iteration=self.running.iteration, paths=paths[:MOST_EXPOSED]))
+            some = ", ".join(safe_line(path, 200) for path in paths[:3])
+            self.log("sandbox", f"{some}: protected, absent before and made while the worker ran: not frozen")
+
+    def _hides(self, path: str) -> bool:
+        return is_within(path, [str(PurePath(name)) for name in self.terms.contract.state.hide])
 
     def interrupt(self, order: Order) -> None:
         """An order that needs the running step to end."""

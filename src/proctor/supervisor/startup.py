@@ -18,9 +18,11 @@ from proctor.contract.problems import FILE
 from proctor.doors.gateway.prices import Rates
 from proctor.errors import UsageError
 from proctor.journal import events as ev
+from proctor.journal.state import State
 from proctor.journal.store import Journal, journal_path
 from proctor.oracle.bench import WALLED
 from proctor.oracle.freeze import Frozen, freeze, load_frozen
+from proctor.oracle.frozen import is_within
 from proctor.sandbox import host
 from proctor.sandbox.choose import choose
 from proctor.sandbox.limits import Bounds
@@ -28,7 +30,7 @@ from proctor.supervisor import policies, process, publish, report
 from proctor.supervisor.account import Account
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Watch
-from proctor.supervisor.session import Options, Session
+from proctor.supervisor.session import MOST_EXPOSED, Options, Session
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
@@ -125,6 +127,9 @@ async def open_session(
         walled = backend.name == WALLED
         for line in projection.restore_logs() if walled else projection.restore():
             session.log("workspace", line)
+        made = await asyncio.to_thread(_made_meanwhile, workspace, folder, state) if walled else ()
+        if made:
+            session.append(ev.Exposed(iteration=state.iteration, paths=made[:MOST_EXPOSED]))
     if state.intent is None or backend.name == WALLED:
         report.read_tasks(session)
     session.frozen = await asyncio.to_thread(oracle, session)
@@ -205,15 +210,12 @@ def oracle(s: Session) -> Frozen:
     """The frozen set in force: what stands in the protected paths, which only the operator can have changed since.
 
     Files that a runner would pick up and that no path protects may be a worker's, and so may be those of paths that
-    were exposed to one: where they differ from what was frozen before the work, the earlier set stays in force.
+    were exposed to one: of these it is what was frozen before the work.
     """
-    earlier = load_frozen(s.state_dir / "oracle", s.state.oracle) if s.state.oracle else None
+    earlier = _earlier(s.state_dir, s.state)
     if earlier is not None and s.backend.name != WALLED:
         return earlier
-    frozen = _present(s)
-    if earlier is None or (frozen.rev != earlier.rev and _unprotected(frozen) == _unprotected(earlier)):
-        return earlier if earlier and any(_differ(earlier, frozen, path) for path in s.state.exposed) else frozen
-    return earlier
+    return _present(s, earlier, s.state.exposed)
 
 
 def exposed(s: Session) -> tuple[str, ...]:
@@ -225,21 +227,28 @@ def exposed(s: Session) -> tuple[str, ...]:
     return tuple(path for path in paths if not s.frozen.protects(path) or _differ(s.frozen, frozen, path))
 
 
-def _present(s: Session) -> Frozen:
-    """What would be frozen of the workspace as it is."""
+def _made_meanwhile(workspace: Path, state_dir: Path, state: State) -> tuple[str, ...]:
+    """Protected paths of which nothing was frozen and that are there: a worker may have made them."""
+    frozen = _earlier(state_dir, state)
+    roots = frozen.roots if frozen else ()
+    gone = (root for root in roots if frozen and not any(is_within(item.path, (root,)) for item in frozen.items))
+    return tuple(root for root in gone if os.path.lexists(workspace / root))
+
+
+def _earlier(state_dir: Path, state: State) -> Frozen | None:
+    return load_frozen(state_dir / "oracle", state.oracle) if state.oracle else None
+
+
+def _present(s: Session, earlier: Frozen | None = None, held: tuple[str, ...] = ()) -> Frozen:
+    """What is frozen of the workspace as it is, upon an earlier set if there is one."""
     checks = [check.run for task in s.state.tasks for check in task.checks]
     checks += [check.run for check in s.terms.final_checks()]
     protect = s.terms.contract.state.protect
-    return freeze(s.workspace, s.state_dir / "oracle", protect, checks, s.store.list_ignored())
+    ignored = s.store.list_ignored()
+    return freeze(s.workspace, s.state_dir / "oracle", protect, checks, ignored, earlier=earlier, held=held)
 
 
 def _differ(one: Frozen, other: Frozen, path: str) -> bool:
     """Whether two frozen sets hold something else at or below a path."""
-    one_s, other_s = ([i for i in f.items if f"{i.path}/".startswith(f"{path}/")] for f in (one, other))
+    one_s, other_s = ([item for item in f.items if is_within(item.path, (path,))] for f in (one, other))
     return one_s != other_s
-
-
-def _unprotected(frozen: Frozen) -> tuple[object, ...]:
-    """The part of a frozen set that a worker could have written."""
-    items = tuple(item for item in frozen.items if not frozen.protects(item.path))
-    return items, frozen.modules, frozen.borrowed

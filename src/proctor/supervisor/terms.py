@@ -61,7 +61,11 @@ class Terms:
         names = self.contract.state
         programs = (os.path.normpath(command[0]) for command in self.channels().commands if "/" in command[0])
         inside = (program for program in programs if not os.path.isabs(program) and not program.startswith(".."))
-        return (*names.protect, FILE, names.tasks, names.plan, *inside)
+        return (*names.protect, FILE, *self.lists(), *inside)
+
+    def lists(self) -> tuple[str, ...]:
+        """The files that say what is to be done; the harness keeps a copy of each."""
+        return (self.contract.state.tasks, self.contract.state.plan)
 
     def final_checks(self) -> tuple[CheckFact, ...]:
         """What runs after the last task."""

@@ -22,7 +22,18 @@ from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
 from proctor.units import counted
-from proctor.words import CheckpointKind, Level, Phase, RequestOutcome, Response, Rule, SessionStatus, Verdict
+from proctor.words import (
+    CheckpointKind,
+    IterationEnd,
+    Level,
+    Phase,
+    RequestOutcome,
+    Response,
+    Rule,
+    SessionStatus,
+    TamperKind,
+    Verdict,
+)
 
 BODY = 1_000
 """Characters shown of one line; the file keeps the rest."""
@@ -142,7 +153,7 @@ RESPONSES = {
     Response.STOP: "the session stops",
 }
 _ENDED = {IterationEnd.START_FAILED: "could not start"}
-_TAMPERED = {
+_TAMPERED: dict[str, str] = {
     TamperKind.CHANGED: "frozen files changed",
     TamperKind.ADDED: "new in a protected place",
     TamperKind.INSTALLED: "changed in what checks borrow",
