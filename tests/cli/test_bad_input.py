@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -9,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness import PROCTOR, Workspace
+from proctor.journal import events as ev
+from proctor.journal.store import Journal, journal_path
+from proctor.supervisor import process
+from proctor.words import Dimension
 
 CONTRACT = """\
 goal: g
@@ -159,3 +164,25 @@ def test_a_sandboxed_command_has_its_exit_status_and_a_refusal_names_proctor(pro
     assert missing.returncode == 2
     assert missing.stderr.splitlines()[-1].startswith("proctor: no-such-program: not found")
     refused(proctor("sandbox", project), 2, "--")
+
+
+def test_status_names_what_was_renamed_and_what_tools_run_by_themselves(project: Path) -> None:
+    journal = Journal(journal_path(process.state_dir_of(project.resolve())))
+    journal.append(
+        ev.SessionStarted(session="s", workspace=str(project), goal="g"),
+        ev.Quarantined(iteration=1, paths=("lib/.git",)),
+        ev.Autorun(iteration=1, paths=(".envrc", "odd\x1b[2J/.envrc"), new=(".envrc",)),
+    )
+    journal.close()
+    found = json.loads(proctor("status", project, "--json").stdout)
+    assert found["quarantined"] == ["lib/.git"]
+    assert found["autorun"] == [".envrc", "odd\x1b[2J/.envrc"]
+    plain = proctor("status", project).stdout
+    assert "lib/.git" in plain
+    assert ".envrc" in plain
+    assert "\x1b" not in plain
+
+
+def test_extend_says_which_dimensions_there_are() -> None:
+    said = proctor("extend", "--help").stdout
+    assert all(dimension in said for dimension in Dimension)

@@ -17,7 +17,7 @@ from proctor.journal.state import CheckpointState, RequestState, State, TaskStat
 from proctor.tui.actions import ACTIONS, BY_VERB, Need, offered
 from proctor.tui.app import farewell
 from proctor.tui.glyphs import CLAIM, STATUS, TASK, ascii_only, status_role
-from proctor.tui.panels import banner, budget, empty, gauges, header, keys, request, strip, tasks
+from proctor.tui.panels import banner, budget, drift, empty, gauges, header, keys, request, strip, tasks
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import Line, Role, plain, width
 from proctor.tui.view import View, holding
@@ -173,26 +173,56 @@ def test_no_task_yet_says_how_to_begin() -> None:
 
 
 def test_drift_says_what_is_quiet_and_what_is_not() -> None:
-    assert text(tasks.drift(a_view(), 40)) == "○ plateau  quiet"
+    assert text(drift.drift(a_view(), 40)) == "○ plateau  quiet"
     state = a_state(false_claims=1, tampered=2)
     suspect = replace(state, plateau=replace(state.plateau, light=Light.SUSPECT, rule="no_change"))
-    shown = text(tasks.drift(a_view(suspect), 40))
+    shown = text(drift.drift(a_view(suspect), 40))
     assert "◐ plateau  suspect" in shown
     assert "false claims 1" in shown
     assert "tampered twice" in shown
 
 
-def test_what_may_run_by_itself_is_named_with_its_reason() -> None:
+def a_warned_view(**changes: Any) -> View:
     state = a_state(quarantined=("a/.git.quarantined",), autorun=(".envrc", ".vscode/tasks.json", "x/.npmrc"))
-    view = a_view(state, alive=True, worker={"nested": ["new/.git"]})
-    shown = text(tasks.drift(view, 40))
-    assert "git inside" in shown
-    assert "new/.git" in shown
-    assert "a/.git.quarantined" in shown
-    assert "careful 3" in shown
-    assert ".envrc" in shown
-    assert "x/.npmrc" not in shown
-    assert max(map(len, shown.splitlines())) <= 40
+    return a_view(replace(state, **changes), alive=True, worker={"nested": ["new/.git"]})
+
+
+def test_each_warning_is_one_row_with_its_count_and_marks_that_more_follows() -> None:
+    rows = text(drift.drift(a_warned_view(), 40, key="w")).splitlines()
+    assert rows == [
+        "○ plateau  quiet",
+        "● git inside  new/.git",
+        "● renamed  a/.git.quarantined",
+        "● careful 3  .envrc … and 2 more",
+        "  w all of it, and why",
+    ]
+
+
+@given(room=some.integers(26, 60), rows=some.integers(2, 12))
+def test_warnings_keep_to_their_room_and_nothing_is_cut_without_a_mark(room: int, rows: int) -> None:
+    shown = text(drift.drift(a_warned_view(false_claims=2), room, rows, "w")).splitlines()
+    assert len(shown) <= rows
+    assert max(map(len, shown)) <= room
+    careful = [row for row in shown if "careful" in row]
+    assert "…" in careful[0] if careful else "more" in shown[-1]
+
+
+def test_every_path_of_a_warning_can_be_read_with_the_reason() -> None:
+    paths = tuple(f"lib{number}/.envrc" for number in range(50))
+    page = drift.page(a_warned_view(autorun=(*paths, "odd\n\x1b[2J/.envrc")))
+    assert {f"  {path}" for path in paths} <= set(page)
+    assert any("before you open the folder" in row for row in page)
+    assert all(row.isprintable() for row in page)
+    assert Need.WARNED in holding(a_warned_view())
+    assert Need.WARNED not in holding(a_view())
+
+
+def test_how_many_tasks_are_out_of_sight_is_said() -> None:
+    view = a_view()
+    rows = len(tasks.tasks(view, 40))
+    assert tasks.unseen(view, 40, 0, rows) == ""
+    assert tasks.unseen(view, 40, 2, 1) == "↑ 2 above · ↓ 2 more"
+    assert tasks.unseen(view, 40, 0, rows - 1) == "↓ 1 more"
 
 
 # --- gauges -----------------------------------------------------------------------------------
@@ -523,7 +553,7 @@ def test_the_help_lists_what_works_now_and_the_command_that_does_the_same() -> N
 DRAWN: list[Callable[[View], list[Line]]] = [
     lambda view: [header.header(view, 120)],
     lambda view: tasks.tasks(view, 60, detail=True),
-    lambda view: tasks.drift(view, 40),
+    lambda view: drift.drift(view, 40),
     lambda view: gauges.panel(view, gauges.read(view), 40, 30),
     lambda view: [strip.strip(view, 120, ALL_KEYS)],
     lambda view: pages(ALL_KEYS, 100),

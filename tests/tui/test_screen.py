@@ -9,6 +9,7 @@ import pytest
 from textual import events
 
 from proctor.errors import UsageError
+from proctor.journal import events as ev
 from proctor.tui.actions import ACTIONS
 from proctor.tui.spans import plain
 from proctor.tui.widgets.log import drawn
@@ -241,7 +242,7 @@ async def test_an_extension_is_granted_by_its_suggested_amount_or_another(story:
         assert "extend by $5.00" in shown(pilot.app)
         await pilot.press("A")
         await until(pilot, lambda: "Extend cost" in shown(pilot.app))
-        await pilot.press(*["backspace"] * 5, *"nothing", "enter")
+        await pilot.press(*"nothing", "enter")
         await until(pilot, lambda: "not an amount of dollars" in shown(pilot.app))
         await pilot.press(*["backspace"] * 7, *"$2.50", "enter")
         taken = []
@@ -511,6 +512,34 @@ async def test_every_key_in_the_footer_works_and_no_other(story: Story, desk: De
         for action in ACTIONS:
             if action.rank is not None:
                 assert (f"{offered.get(action.verb)} {action.label}" in footer) is (action.verb in offered), action.verb
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)], ids=["80x24", "160x45"])
+async def test_the_task_at_work_stands_first_whatever_is_warned_of_and_w_shows_it_all(
+    size: tuple[int, int], story: Story, desk: Desk
+) -> None:
+    story.append(ev.TasksLoaded(tasks=tuple(ev.TaskFact(id=i, task=f"Do thing {i}") for i in range(1, 61))))
+    story.asking()
+    paths = tuple(f"packages/p{number}/.npmrc" for number in range(40))
+    story.append(
+        ev.Quarantined(iteration=3, paths=("lib/.git", "hooks/pre-commit")),
+        ev.Autorun(iteration=3, paths=paths, new=paths),
+    )
+    async with desk.app().run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("1")
+        await until(pilot, lambda: "careful 40" in shown(pilot.app) and "↓" in shown(pilot.app))
+        text = shown(pilot.app)
+        assert "3 Do thing 3" in text
+        assert "claims done" in text
+        assert re.search(r"↓ \d+ more", text)
+        assert re.search(r"careful 40  packages/p0.*…", text)
+        await pilot.press("w")
+        await until(pilot, lambda: "hooks/pre-commit" in shown(pilot.app))
+        await pilot.press("G")
+        await until(pilot, lambda: "packages/p39/.npmrc" in shown(pilot.app))
+        await pilot.press("w")
+        await until(pilot, lambda: "hooks/pre-commit" not in shown(pilot.app))
 
 
 async def test_leaving_leaves_the_session_alone(story: Story, desk: Desk) -> None:

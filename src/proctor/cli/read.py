@@ -18,10 +18,12 @@ from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import status_of
 from proctor.text import safe_block, safe_line
-from proctor.units import format_amount
+from proctor.units import counted, format_amount
 from proctor.words import Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
+_RENAMED = "renamed: your git would have obeyed it"
+_CAREFUL = "careful: your tools run these by themselves; look before you open the folder"
 
 
 def status(given: argparse.Namespace) -> int:
@@ -55,6 +57,11 @@ def status(given: argparse.Namespace) -> int:
     plateau = found["plateau"]
     if plateau["state"] != "quiet":
         print(f"  plateau: {plateau['state']} {plateau['rule']}: {safe_line('; '.join(plateau['evidence']))}")
+    for paths, said in ((found["quarantined"], _RENAMED), (found["autorun"], _CAREFUL)):
+        if paths:
+            print(f"  {said}")
+            for path in paths:
+                print(f"       {safe_line(path, 4096)}")
     if found["session"] is None:
         begin = "run" if (given.dir / "proctor.yaml").exists() else "init"
         print(f"  no session yet: begin with `proctor {begin}`")
@@ -109,7 +116,7 @@ def checkpoints(given: argparse.Namespace) -> int:
         mark = "  <- last good" if one.id == state.good else ""
         note = f"  {safe_line(one.taken.note, 80)}" if one.taken.note else ""
         when = f"{one.at.astimezone():%Y-%m-%d %H:%M:%S}"
-        print(f"{one.id:>5}  {when}  {one.taken.checkpoint}{task}  {one.taken.files} files{note}{mark}")
+        print(f"{one.id:>5}  {when}  {one.taken.checkpoint}{task}  {counted(one.taken.files, 'file')}{note}{mark}")
     if not state.checkpoints:
         print("no checkpoint yet; `proctor checkpoint` takes one")
     return ExitCode.DONE

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from proctor.words import Dimension
+
 Add = Callable[[argparse.ArgumentParser], object]
 
 
@@ -79,7 +81,7 @@ VERBS: tuple[Verb, ...] = (
           _flag("--preview", "show what would go, and do nothing"))),
     Verb("undo", "order:undo", "take the last rollback back", (_flag("--redo", "do the undone rollback again"),)),
     Verb("extend", "order:extend", "raise a ceiling",
-         (_value("--dimension", "which", metavar="D", required=True),
+         (_value("--dimension", f"which: {', '.join(Dimension)}", metavar="D", required=True),
           _value("--by", "by how much", metavar="N", required=True))),
     Verb("sandbox", "work:sandbox", "run any command, after --, exactly as a worker would be run",
           (_flag("--explain", "say what a worker could read, write and reach"),

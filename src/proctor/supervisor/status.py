@@ -56,6 +56,8 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
         "checkpoint": state.good or None,
         "false_claims": state.false_claims,
         "sandbox": state.sandbox,
+        "quarantined": list(state.quarantined),
+        "autorun": list(state.autorun),
     }
 
 

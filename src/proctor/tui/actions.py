@@ -27,6 +27,7 @@ class Need(StrEnum):
     ANOTHER = "another request waits"
     LOG_HELD = "the log is held"
     LOG_FOLLOWING = "the log follows"
+    WARNED = "there are warnings with paths"
     TABS = "the panels are tabs"
 
 
@@ -84,6 +85,8 @@ ACTIONS: tuple[Action, ...] = (
            cli="checkpoint"),
     Action("diff", "v", "diff", "What changed since the last good checkpoint.", (Need.GOOD,), rank=9, cli="diff"),
     Action("budget", "b", "budget", "Every dimension, exact.", (Need.SESSION,), rank=10, cli="status"),
+    Action("warnings", "w", "warnings", "Every path that a warning is about, and why.", (Need.WARNED,), rank=14,
+           cli="status"),
     # --- the screen
     Action("hold", "f", "hold log", "Hold the log where it is; new lines are counted.",
            (Need.SESSION, Need.LOG_FOLLOWING), rank=16),

@@ -132,7 +132,8 @@ class Operator:
         def given(text: str) -> None:
             self._extend_by(dimension, units.parse_amount(dimension, text), request)
 
-        self._ask(Prompt(f"Extend {fmt.LABEL[dimension]}", hint, offer, wrong, verb="extend"), given)
+        title = f"Extend {fmt.LABEL[dimension]}"
+        self._ask(Prompt(title, hint, offer, wrong, verb="extend", replace=True), given)
 
     def _extend_by(self, dimension: Dimension, amount: int, request: int | None) -> None:
         named = {} if request is None else {"request": request}

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from proctor.journal.state import TaskState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
-from proctor.tui.entries import RULES
 from proctor.tui.glyphs import CLAIM, CURRENT, CURRENT_BEAT, TASK
 from proctor.tui.spans import Line, Role, cut, line, spread, width, wrap
 from proctor.tui.view import View
 from proctor.units import counted
-from proctor.words import Dimension, Light, Rule, TaskStatus, Verdict
+from proctor.words import Dimension, TaskStatus, Verdict
 
 WORDED = 26
 """Cells of a title and its word from which both are always shown."""
@@ -22,11 +21,6 @@ _ROLE = {
     TaskStatus.FAILED: Role.TEXT,
     TaskStatus.BLOCKED: Role.DIM,
     TaskStatus.REVIEW: Role.ATTENTION,
-}
-_LIGHTS = {
-    Light.QUIET: ("○", Role.DIM),
-    Light.SUSPECT: ("◐", Role.TEXT),
-    Light.FIRING: ("●", Role.DANGER),
 }
 
 
@@ -49,6 +43,17 @@ def position(view: View, room: int, *, detail: bool = False) -> int:
             return before
         before += len(rows)
     return 0
+
+
+def unseen(view: View, room: int, first: int, height: int, *, detail: bool = False) -> str:
+    """How many tasks begin above the rows that are seen, and how many below; empty where none does."""
+    above = below = row = 0
+    for _, rows in _blocks(view, room, detail):
+        above, below = above + (row < first), below + (row >= first + height)
+        row += len(rows)
+    cut_off = 1 if not below and row > first + height else 0
+    marks = (f"↑ {above} above" if above else "", f"↓ {below} more" if below else "↓" if cut_off else "")
+    return " · ".join(filter(None, marks))
 
 
 def _blocks(view: View, room: int, detail: bool) -> Iterator[tuple[TaskState, list[Line]]]:
@@ -131,34 +136,3 @@ def _effort(task: TaskState) -> str:
             label = " tokens" if dimension is Dimension.TOKENS else ""
             parts.append(fmt.amount(dimension, spent) + label)
     return " · ".join(parts)
-
-
-def drift(view: View, room: int) -> list[Line]:
-    """How the run drifts: the plateau's light, claims that were false, tampering."""
-    state = view.state
-    if state is None:
-        return []
-    light, rule = state.plateau.light, state.plateau.rule or ""
-    glyph, role = _LIGHTS[light]
-    found = [line((f"{glyph} plateau  ", role), (str(light), role))]
-    if light is not Light.QUIET:
-        words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
-        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(words, room - 2, 2))
-    if state.false_claims:
-        found.append(line(("● victory  ", Role.TEXT), (f"false claims {state.false_claims:,}", Role.TEXT)))
-    if state.tampered:
-        found.append(line(("● tampered ", Role.DANGER), (fmt.times(state.tampered), Role.DANGER)))
-    if view.nested:
-        found.extend(_warned("git inside", "made by the worker; do not use git there yet", view.nested, room))
-    if state.quarantined:
-        found.extend(_warned("renamed", "git would have run it for you", state.quarantined, room))
-    if state.autorun:
-        found.extend(_warned("careful", "your tools run these when you open the folder", state.autorun, room))
-    return found
-
-
-def _warned(word: str, why: str, paths: tuple[str, ...], room: int) -> list[Line]:
-    """A warning with its reason and the first paths it is about."""
-    rows = [line((f"● {word}", Role.DANGER), (f" {len(paths)}" if len(paths) > 1 else "", Role.DANGER))]
-    rows.extend(line((f"  {row}", Role.DIM)) for row in wrap(why, room - 2, 2))
-    return [*rows, *(line((f"  {safe_line(path, room - 2)}", Role.TEXT)) for path in paths[:2])]

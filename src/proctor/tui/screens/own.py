@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from proctor.tui.panels.drift import page, page_line
 from proctor.tui.panels.help import pages
 from proctor.tui.panels.request import subject
 from proctor.tui.screens.budget import Budget
@@ -44,6 +45,12 @@ def diff(screen: Session) -> None:
     screen.proctor.operator.show_diff(show)
 
 
+def warnings(screen: Session) -> None:
+    """Every warning with its reason and all of its paths."""
+    raw = page(screen.proctor.view)
+    screen.app.push_screen(Reading("Look at these", raw, page_line, key=screen.proctor.key_of("warnings")))
+
+
 def copy(screen: Session) -> None:
     """The request that is shown, else the newest lines of the log."""
     request = screen.dock.request if not screen.dock.minimised else None
@@ -61,6 +68,7 @@ OWN: dict[str, Callable[[Session], object]] = {
     "minimise": lambda screen: screen.dock.minimise(),
     "inspect": inspect,
     "diff": diff,
+    "warnings": warnings,
     "budget": lambda screen: screen.app.push_screen(Budget()),
     "hold": lambda screen: screen.log_view.hold(False),
     "follow": lambda screen: screen.log_view.hold(True),

@@ -16,24 +16,35 @@ from proctor.tui.widgets.lines import Lines, words
 
 
 class Prompt(ModalScreen[str | None]):
-    """Asks for one line. `check` says in a sentence what is wrong with a text, or nothing."""
+    """Asks for one line. `check` says in a sentence what is wrong with a text, or nothing.
+
+    A `value` to begin with is edited; with `replace` it is an offer, selected, so that typing takes its place.
+    """
 
     CSS_PATH = "overlay.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "cancel", show=False)]
 
     def __init__(
-        self, title: str, hint: str, value: str = "", check: Callable[[str], str] | None = None, verb: str = "send"
+        self,
+        title: str,
+        hint: str,
+        value: str = "",
+        check: Callable[[str], str] | None = None,
+        verb: str = "send",
+        *,
+        replace: bool = False,
     ) -> None:
         super().__init__()
         self._title, self._hint, self._value, self._verb = title, hint, value, verb
         self._check = check or (lambda text: "" if text.strip() else "it is empty")
         self._problem = ""
+        self._replace = replace
 
     def compose(self) -> ComposeResult:
         with Vertical(id="prompt") as box:
             box.border_title = words(self, self._title)
             yield Lines(self._about, id="prompt-hint")
-            yield Input(self._value, id="prompt-input", select_on_focus=False)
+            yield Input(self._value, id="prompt-input", select_on_focus=self._replace)
             yield Lines(self._below, id="prompt-problem")
 
     def on_mount(self) -> None:

@@ -13,7 +13,7 @@ from textual.events import Key
 from textual.screen import Screen
 
 from proctor.tui.actions import ACTIONS, Need, offered
-from proctor.tui.panels import banner, empty, gauges, header, strip, tasks
+from proctor.tui.panels import banner, drift, empty, gauges, header, strip, tasks
 from proctor.tui.panels.keys import footer, overlay, shown
 from proctor.tui.screens.own import OWN
 from proctor.tui.screens.prompt import Prompt
@@ -39,6 +39,8 @@ FACTS = ("header", "caution", "banner", "tabs", "tasks", "drift", "empty", "stri
 FIGURES = ("gauges", "folded", "header", "banner", "tasks", "empty", "strip", "footer")
 """Panels that hold figures and times: painted at a bounded rate."""
 TABS = ("tab_1", "tab_2", "tab_3")
+ABOUT = 8
+"""Rows in which the task at work stands with all that is known of it, and what follows is marked."""
 DOCKED = 14
 """Rows that may be taken from the budget's panel, while a request is docked."""
 _NOTHING = {"undo": "nothing to undo", "redo": "nothing to redo"}
@@ -70,6 +72,7 @@ class Session(Screen[None]):
         self.dock: Dock = Dock(self.keys)
         self._order: list[Dimension] = []
         self._said: tuple[Said, ...] = ()
+        self._unseen = ""
         drawn = {
             "header": self._header,
             "caution": self._caution,
@@ -77,7 +80,8 @@ class Session(Screen[None]):
             "folded": self._folded,
             "tabs": self._tabs,
             "tasks": lambda width, _: tasks.tasks(self.proctor.view, width, detail=self._huge),
-            "drift": lambda width, _: tasks.drift(self.proctor.view, width),
+            "unseen": lambda width, _: [line((self._unseen, Role.DIM))],
+            "drift": lambda width, _: self._drift(width),
             "gauges": self._budget,
             "empty": self._empty,
             "strip": self._strip,
@@ -93,7 +97,10 @@ class Session(Screen[None]):
         panels["gauges"].border_title = "Budget"
         yield from (panels[name] for name in ("header", "caution", "banner", "folded", "tabs"))
         yield Horizontal(
-            Vertical(self._tasks_pane, panels["drift"], id="left"), self.log_view, panels["gauges"], id="body"
+            Vertical(self._tasks_pane, panels["unseen"], panels["drift"], id="left"),
+            self.log_view,
+            panels["gauges"],
+            id="body",
         )
         yield panels["empty"]
         yield self.dock
@@ -102,6 +109,7 @@ class Session(Screen[None]):
 
     def on_mount(self) -> None:
         self.choose_tab(self.tab)
+        self.watch(self._tasks_pane, "scroll_y", self._mark_unseen, init=False)
         self.log_view.focus()
         self.show()
 
@@ -202,7 +210,18 @@ class Session(Screen[None]):
         pane = self._tasks_pane
         if pane.max_scroll_y and not pane.has_focus:
             row = tasks.position(self.proctor.view, pane.content_size.width, detail=self._huge)
-            pane.scroll_to(y=max(0, row - pane.size.height // 2), animate=False)
+            above = max(0, pane.content_size.height - ABOUT) // 2
+            pane.scroll_to(y=max(0, row - above), animate=False)
+        self._mark_unseen()
+
+    def _mark_unseen(self) -> None:
+        """Say how much of the task list is out of sight: in the border, or where there is none below it."""
+        pane, view = self._tasks_pane, self.proctor.view
+        size = pane.content_size
+        self._unseen = tasks.unseen(view, size.width, round(pane.scroll_y), size.height, detail=self._huge)
+        pane.border_subtitle = words(self, self._unseen)
+        self._panels["unseen"].set_class(not pane.max_scroll_y, "-gone")
+        self._panels["unseen"].update()
 
     # --- keys ---------------------------------------------------------------------------------
 
@@ -282,6 +301,13 @@ class Session(Screen[None]):
     def _empty(self, width: int, _: int) -> list[Line]:
         view = self.proctor.view
         return empty.empty(view, width, self.keys(), starting=self.proctor.operator.starting) if not view.state else []
+
+    def _drift(self, width: int) -> list[Line]:
+        """The task at work has room first."""
+        left = self._tasks_pane.parent
+        height = left.size.height if isinstance(left, Vertical) else 0
+        rows = max(2, height - ABOUT - (0 if self.size.width < WIDE else 2))
+        return drift.drift(self.proctor.view, width, rows, self.offered_keys().get("warnings", ""))
 
     def _budget(self, width: int, height: int) -> list[Line]:
         return gauges.panel(self.proctor.view, self._gauges(), width, height, self.size.height - DOCKED)

@@ -1,0 +1,95 @@
+"""How a run drifts, and what to look at before the workspace is touched: a row each, all of it apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from proctor.text import safe_line
+from proctor.tui import format as fmt
+from proctor.tui.entries import RULES
+from proctor.tui.spans import Line, Role, cut, line, shorten, width, wrap
+from proctor.tui.view import View
+from proctor.words import Light, Rule
+
+_LIGHTS = {
+    Light.QUIET: ("○", Role.DIM),
+    Light.SUSPECT: ("◐", Role.TEXT),
+    Light.FIRING: ("●", Role.DANGER),
+}
+
+
+class Warned(NamedTuple):
+    """A warning: its word, the reason in a sentence, and every path that it is about."""
+
+    word: str
+    why: str
+    paths: tuple[str, ...]
+
+
+def warnings(view: View) -> list[Warned]:
+    """What is to be looked at now."""
+    state = view.state
+    found = [Warned("git inside", "Made by the running worker; do not use git there yet.", view.nested)]
+    if state is not None:
+        found += [
+            Warned("renamed", "Your git would have obeyed it, so it got another name; nothing is lost.",
+                   state.quarantined),
+            Warned("careful", "Your tools run these by themselves: look before you open the folder.",
+                   state.autorun),
+        ]  # fmt: skip
+    return [warned for warned in found if warned.paths]
+
+
+def page(view: View) -> list[str]:
+    """Every warning with its reason and all of its paths, to be read."""
+    found: list[str] = []
+    for word, why, paths in warnings(view):
+        found += [*([""] if found else []), f"{word} {len(paths):,}", why]
+        found += [f"  {safe_line(path, 4096)}" for path in paths]
+    return found or ["Nothing is to be looked at."]
+
+
+def page_line(text: str) -> Line:
+    """A line of that page: paths are bright, reasons are quiet."""
+    return line((text, Role.STRONG if text.startswith("  ") else Role.DIM))
+
+
+def drift(view: View, room: int, rows: int = 100, key: str = "") -> list[Line]:
+    """The plateau's light, false claims, tampering, and a row for each warning; `key` opens the whole of them.
+
+    What `rows` have no room for is counted.
+    """
+    state = view.state
+    if state is None:
+        return []
+    light, rule = state.plateau.light, state.plateau.rule or ""
+    glyph, role = _LIGHTS[light]
+    found = [line((f"{glyph} plateau  ", role), (str(light), role))]
+    if light is not Light.QUIET:
+        words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
+        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(words, room - 2, 2))
+    if state.false_claims:
+        found.append(line(("● victory  ", Role.TEXT), (f"false claims {state.false_claims:,}", Role.TEXT)))
+    if state.tampered:
+        found.append(line(("● tampered ", Role.DANGER), (fmt.times(state.tampered), Role.DANGER)))
+    warned = warnings(view)
+    found.extend(_row(one, room) for one in warned)
+    opens = ((key, Role.STRONG), (" all of it, and why", Role.DIM)) if key and warned else ()
+    if opens:
+        found.append(line("  ", *opens))
+    if len(found) > rows:
+        kept, hidden = found[: rows - 1], len(found) - bool(opens) - (rows - 1)
+        found = [*kept, cut(line((f"  … {hidden} more  ", Role.DIM), *opens), room)]
+    return found
+
+
+def _row(warned: Warned, room: int) -> Line:
+    """The word, how many paths there are, the first of them, and whether more follow."""
+    count = len(warned.paths)
+    head = line((f"● {warned.word}", Role.DANGER), (f" {count:,}" if count > 1 else "", Role.DANGER), "  ")
+    left = max(0, room - width(head))
+    first = safe_line(warned.paths[0], 300)
+    more = f" … and {count - 1:,} more" if count > 1 else ""
+    if len(first) + len(more) > left and more:
+        more = " …"
+    return line(head, (shorten(first + more, left), Role.TEXT))
