@@ -23,6 +23,7 @@ class Sitting:
         self.work = work
         self.store = Store(work, work / ".proctor" / "checkpoints.git", OWNED)
         self.points: dict[str, str] = {}
+        self.made: dict[str, str] = {}
         self.start = self.last = self.keep()
         self.branch = Branch(
             find(work),
@@ -43,7 +44,8 @@ class Sitting:
         return Verified(task, text, (("pytest", "-q", "tests/a b.py"),), self.keep())
 
     def publish(self, done: Verified) -> Published:
-        published = self.branch.publish(done, self.last, self.points)
+        published = self.branch.publish(done, self.last, self.points, self.made)
+        self.made[done.at.id] = published.commit
         self.last = done.at
         assert not (self.work / ".proctor" / "branch").exists()
         return published

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkpoint.photo import git, write
+from proctor.repository.planted import look, quarantine
 from repository.sitting import NAME, OWNED, SESSION, Sitting, changed, committed, message, own, project, subjects, tree
 
 
@@ -154,7 +155,47 @@ def test_hidden_and_quarantined_paths_are_no_work_of_a_task(work: Path) -> None:
     write(work / "lib/code.py", "1\n")
     sitting.task(1)
     assert subjects(work) == ["Task 1: do it"]
-    assert changed(work) == ["lib/code.py"]
+    assert changed(work) == []
+
+
+def test_repositories_of_a_worker_and_what_lies_in_them_are_in_no_commit(work: Path) -> None:
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    for name in ("src", "own"):
+        git(work, "init", "-q", name)
+        write(work / name / "x.py", "1\n")
+    git(work, "init", "-q", "--bare", "bare")
+    write(work / "bare/README", "a file of no repository\n")
+    renamed = [one.now for one in quarantine(work, look(work, (), (), ()))]
+    assert renamed == ["bare/HEAD.quarantined", "own/.git.quarantined", "src/.git.quarantined"]
+    (line,) = sitting.task(1).left
+    assert "own" in line
+    assert "src" not in line
+    assert changed(work) == ["bare/README", "src/a.py", "src/x.py"]
+    git(work, "init", "-q", "own")
+    (work / "bare/HEAD.quarantined").rename(work / "bare/HEAD")
+    write(work / "own/y.py", "1\n")
+    quarantine(work, look(work, (), (), ()))
+    assert (work / "own/.git.quarantined-2").is_dir()
+    sitting.task(2)
+    assert changed(work) == []
+    for place in work.glob("own/.git.*"):
+        shutil.rmtree(place)
+    assert sitting.task(3).left == ()
+    assert changed(work) == ["own/x.py", "own/y.py"]
+
+
+def test_a_bare_repository_of_the_project_s_keeps_its_head_in_the_branch(work: Path) -> None:
+    git(work, "init", "-q", "--bare", "store")
+    write(work / "store/objects/.keep", "")
+    write(work / "store/refs/.keep", "")
+    committed(work)
+    sitting = Sitting(work)
+    before = look(work, (), (), ("store",))
+    write(work / "store/config", "[core]\n\tbare = true\n\tfsmonitor = x\n")
+    assert [one.now for one in quarantine(work, before)] == ["store/HEAD.quarantined"]
+    sitting.task(1)
+    assert changed(work) == ["store/config"]
 
 
 def test_names_that_would_keep_git_from_checking_the_branch_out_are_left_out(work: Path, tmp_path: Path) -> None:
@@ -191,8 +232,8 @@ def test_nested_repositories_stay_what_they_are(work: Path, tmp_path: Path) -> N
     assert changed(work) == ["plain.py", "src/a.py"]
     assert tree(work)["sub"] == tree(work, "trunk")["sub"]
     (work / "own/.git").rename(work / "own/.git.quarantined")
-    sitting.task(2)
-    assert changed(work) == ["own/x.py"]
+    assert sitting.task(2).left == ()
+    assert changed(work) == []
 
 
 def test_line_ends_are_converted_as_git_converts_them(work: Path) -> None:
@@ -251,6 +292,39 @@ def test_filtered_files_stay_as_committed_and_are_named_and_no_filter_runs(work:
     assert changed(work) == []
     assert "big.bin, new.bin" in published.left[0]
     assert not ran.exists()
+
+
+def test_a_filter_that_the_operator_s_git_does_not_define_is_none(work: Path) -> None:
+    sitting = Sitting(work)
+    write(work / ".gitattributes", "* filter=x\n*.py filter=y\n")
+    git(work, "config", "filter.y.required", "true")
+    git(work, "config", "filter.x.clean", "")
+    sitting.task(1)
+    write(work / "src/a.py", "a = 2\n")
+    write(work / "new", "new\n")
+    assert sitting.task(2).left == ()
+    assert changed(work) == ["new", "src/a.py"]
+
+
+def test_what_was_left_out_comes_with_the_next_commit_once_nothing_keeps_it_out(work: Path) -> None:
+    git(work, "config", "filter.lfs.process", "no-such-program")
+    sitting = Sitting(work)
+    write(work / ".gitattributes", "* filter=lfs\n")
+    sitting.task(1)
+    write(work / "src/a.py", "a = 2\n")
+    write(work / "new", "new\n")
+    (line,) = sitting.task(2).left
+    assert "by filter=lfs in .gitattributes: new, src/a.py" in line
+    write(work / "src/b.py", "b = 2\n")
+    (line,) = sitting.task(3).left
+    assert "src/a.py" not in line
+    assert changed(work) == []
+    (work / ".gitattributes").unlink()
+    sitting.task(4)
+    assert changed(work) == [".gitattributes"]
+    assert sitting.task(5).left == ()
+    assert changed(work) == ["new", "src/a.py", "src/b.py"]
+    assert git(work, "rev-parse", f"{NAME}^{{tree}}") == by_hand(work)
 
 
 def test_modes_do_not_count_where_the_operator_s_git_says_so(work: Path) -> None:

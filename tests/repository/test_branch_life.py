@@ -81,6 +81,31 @@ def test_it_goes_on_from_what_the_operator_put_on_top(work: Path, tmp_path: Path
     assert git(work, "cat-file", "-p", f"{NAME}:src/a.py") == "a = 'operator'\n"
 
 
+def test_what_the_operator_changed_on_the_branch_stays_his_however_many_tasks_follow(
+    work: Path, tmp_path: Path
+) -> None:
+    sitting = Sitting(work)
+    write(work / "src/a.py", "a = 2\n")
+    write(work / "extra", "1\n")
+    sitting.task(1)
+    linked = tmp_path / "look"
+    git(work, "worktree", "add", "-q", str(linked), NAME)
+    (linked / "extra").unlink()
+    git(linked, "commit", "-q", "-a", "--amend", "--no-edit")
+    write(linked / "src/a.py", "a = 'operator'\n")
+    committed(linked, "mine")
+    git(linked, "checkout", "-q", "--detach")
+    for number in (2, 3, 4):
+        write(work / "src/b.py", f"b = {number}\n")
+        sitting.task(number)
+        assert changed(work) == ["src/b.py"]
+    git(work, "reflog", "expire", "--expire=now", "--all")
+    git(work, "gc", "-q", "--prune=now")  # what the first task's commit was is not known any more
+    write(work / "src/b.py", "b = 5\n")
+    sitting.task(5)
+    assert changed(work) == ["src/b.py"]
+
+
 def test_a_branch_that_was_merged_and_deleted_begins_anew_from_head(work: Path) -> None:
     sitting = Sitting(work)
     write(work / "src/a.py", "a = 2\n")

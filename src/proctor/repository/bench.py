@@ -12,7 +12,7 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -23,6 +23,7 @@ from proctor.checkpoint.record import Held, is_below, is_inside, parents, raw, t
 from proctor.checkpoint.repository import Store
 from proctor.checkpoint.view import NOTHING, Delta, deltas
 from proctor.lookup import search_path
+from proctor.repository.aside import Aside
 from proctor.repository.layout import Layout
 from proctor.text import safe_line
 from proctor.trees import remove_tree
@@ -35,6 +36,7 @@ _FOREIGN = re.compile(rb".*\.quarantined(-\d+)?\Z|(\.git|git~\d+)[ .]*(:.*)?\Z",
 _UNSEEN = re.compile(rb"\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf")
 """Characters that such a file system passes over."""
 _ATTRIBUTES = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
+_FILTER = re.compile(r"filter\.(.+)\.(?:clean|smudge|process)\Z", re.DOTALL)
 _PATHS = ("core.attributesfile", "core.excludesfile")
 _FAST = ("core.fsync=none",)
 _NAMED = 10
@@ -65,7 +67,10 @@ class Bench:
         self._new = folder / "git" / "objects"
         self._objects = self._common / "objects"
         self._config: dict[str, str] = {}
+        self._filters: frozenset[str] = frozenset()
+        """Those that the operator's configuration defines: any other does nothing to git."""
         self._base: dict[bytes, tuple[int, str]] = {}
+        self._theirs: frozenset[str] = frozenset()
         self._tracked: dict[bytes, bool] = {}
         self._tree = EMPTY
         self._wanted: set[str] = set()
@@ -82,6 +87,9 @@ class Bench:
             for name in ("attributes", "exclude"):
                 _copy(self._common / "info" / name, info / name)
         self._config = _configuration(self._git_dir)
+        self._filters = frozenset(
+            one[1] for key, value in self._config.items() if value and (one := _FILTER.match(key))
+        )
         listed = self._worktree.run("ls-files", "-z", "-t", env={"GIT_OBJECT_DIRECTORY": str(self._objects)})
         self._tracked = {line[2:]: line.startswith(b"S") for line in split(listed)}
         return self
@@ -100,11 +108,8 @@ class Bench:
     def begin(self, base: str) -> None:
         """Build on a commit, or on nothing."""
         self._git.run("read-tree", *([base] if base else ["--empty"]))
-        self._base = {}
-        for line in split(self._git.run("ls-files", "-s", "-z")):
-            head, path = line.split(b"\t", 1)
-            mode, oid, _ = head.decode().split(" ")
-            self._base[path] = int(mode, 8), oid
+        self._base = self._entries()
+        self._theirs = frozenset(oid for _, oid in self._base.values())
         self._tree = self.tree()
 
     def become(self, held: Held, start: Held) -> None:
@@ -113,17 +118,36 @@ class Bench:
         skipped = {path for path, skip in self._tracked.items() if skip}
         found = [delta for delta in deltas(self._git, tree, held.files) if self._full(delta.path) not in skipped]
         self._change(found, held, start)
+        self._base = self._entries()
 
-    def follow(self, before: Held, after: Held, start: Held) -> list[str]:
-        """Change in the tree what differs between two checkpoints. What was left out, a line each."""
+    def _entries(self) -> dict[bytes, tuple[int, str]]:
+        found = {}
+        for line in split(self._git.run("ls-files", "-s", "-z")):
+            head, path = line.split(b"\t", 1)
+            mode, oid, _ = head.decode().split(" ")
+            found[path] = int(mode, 8), oid
+        return found
+
+    def follow(self, before: Held, after: Held, start: Held, theirs: Callable[[bytes], bool]) -> list[str]:
+        """Change in the tree what differs between two checkpoints, and what was left out of the commits so far, unless
+        `theirs` says of a path in the repository that the operator made it what it is. What is left out of the
+        difference, a line each."""
+        tree = self._subtree()
         found = {delta.path: delta for delta in deltas(self._git, before.files, after.files)}
-        shown = before.notes.ignored - after.notes.ignored
-        freed = before.notes.repositories - after.notes.repositories
-        if shown or freed:  # not in the commits so far, though in the checkpoint before
-            for delta in deltas(self._git, EMPTY, after.files):
-                if delta.path in shown or is_inside(delta.path, freed):
-                    found.setdefault(delta.path, delta)
-        return self._change(list(found.values()), after, start)
+        fresh = frozenset(found)
+        for delta in deltas(self._git, tree, after.files):
+            full = self._full(delta.path)
+            if not (theirs(full) or self._tracked.get(full, False)):
+                found.setdefault(delta.path, delta)
+        return self._change(list(found.values()), after, start, fresh)
+
+    def differing(self, before: str, after: str) -> set[bytes] | None:
+        """The paths that differ between two commits of the operator's repository; None if one is not there."""
+        try:
+            command = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
+            return set(split(self._git.run(*command)))
+        except GitFailed:
+            return None
 
     def changed(self) -> bool:
         """Whether the tree differs from that of the last commit."""
@@ -157,7 +181,7 @@ class Bench:
 
     def hand_over(self) -> None:
         """Put everything new into the operator's repository as one pack, on disk when this returns."""
-        wanted = sorted(self._wanted - {oid for _, oid in self._base.values()})
+        wanted = sorted(self._wanted - self._theirs)
         pack = self._new / "pack"
         command = ("pack-objects", "-q", "--window=0", str(pack / "pack"))
         self._git.run(*command, input="\n".join([*wanted, ""]).encode(), config=_FAST)
@@ -175,21 +199,23 @@ class Bench:
 
     # --- what goes in -------------------------------------------------------------------------
 
-    def _change(self, found: list[Delta], held: Held, start: Held) -> list[str]:
-        chosen = self._chosen(found, held, held.notes.repositories | start.notes.repositories)
+    def _change(self, found: list[Delta], held: Held, start: Held, told: frozenset[bytes] = frozenset()) -> list[str]:
+        """Take these differences in. What of the paths to be `told` of is left out, a line each."""
+        chosen, lines = self._chosen(found, held, start, told)
         gone = [delta.path for delta in chosen if delta.new == NOTHING]
         coming = {delta.path: delta for delta in chosen if delta.new != NOTHING}
-        lines = []
         secret = self._ignored(coming.keys() - held.notes.ignored, start)
         coming = {path: d for path, d in coming.items() if path not in secret and not self._hidden(path, held)}
-        if secret:
-            lines.append(f"ignored by the rules that the session began with: {_names(secret)}")
+        if shown := secret & told:
+            lines.append(f"ignored by the rules that the session began with: {_names(shown)}")
         attributes = self._attributes(coming)
-        filtered = {
-            path for path, given in attributes.items() if given["filter"] not in ("unspecified", "unset", "set")
-        }
-        if filtered:
-            lines.append(f"left as they were committed, because git filters them: {_names(filtered)}")
+        filtered = {path: given["filter"] for path, given in attributes.items() if given["filter"] in self._filters}
+        if shown := filtered.keys() & told:
+            rules = " and ".join(self._rule(name) for name in sorted({filtered[path] for path in shown}))
+            lines.append(
+                f"left as they were committed, because your git filters them by {rules}: {_names(shown)}; commit them"
+                " yourself from the workspace, or take the rule away, and the next commit has them"
+            )
         coming = {path: delta for path, delta in coming.items() if path not in filtered}
         converted = self._converted([path for path in coming if self._converts(attributes.get(path))], held.files)
         rows = [b"0 %s\t%s" % (NOTHING.encode(), self._full(path)) for path in gone]
@@ -199,20 +225,45 @@ class Bench:
         self._git.run("update-index", "-z", "--add", "--replace", "--index-info", input=joined(rows))
         return lines
 
-    def _chosen(self, found: list[Delta], held: Held, repositories: frozenset[bytes]) -> list[Delta]:
-        """Without what is not the worker's, and without what nested repositories hold."""
+    def _chosen(
+        self, found: list[Delta], held: Held, start: Held, told: frozenset[bytes]
+    ) -> tuple[list[Delta], list[str]]:
+        """Without what is not the worker's, and without repositories and what nested ones hold; lines on those."""
+        renamed = Aside(self._paths(held))
+        repositories = held.notes.repositories | start.notes.repositories | renamed.nested
         folders = {parent for path in self._base for parent in parents(path)} if repositories else set()
         nested = {path for path in repositories if self._full(path) not in folders}
         links = {path for path, (mode, _) in self._base.items() if mode == _LINK}
-        return [
+        chosen = [
             delta
             for delta in found
             if not is_below(delta.path, self._left_out)
             and not any(_FOREIGN.match(_UNSEEN.sub(b"", part)) for part in delta.path.split(b"/"))
             and not is_below(self._full(delta.path), links)
-            and not is_inside(delta.path, nested)
-            and not (delta.new == NOTHING and is_below(delta.path, held.notes.not_kept))
+            and not (renamed.is_innards(delta.path) and self._full(delta.path) not in self._base)
+            and not (
+                delta.new == NOTHING and (is_below(delta.path, held.notes.not_kept) or renamed.is_head(delta.path))
+            )
         ]
+        within = {
+            path for path in nested if any(is_inside(delta.path, {path}) for delta in chosen if delta.path in told)
+        }
+        lines = []
+        if within:
+            lines.append(f"in a git repository of its own, whose files are not taken in: {_names(within)}")
+        return [delta for delta in chosen if not is_inside(delta.path, nested)], lines
+
+    def _paths(self, held: Held) -> set[bytes]:
+        """All that is there in a checkpoint, or was not kept in it."""
+        files = split(self._git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", held.files))
+        return {*files, *held.manifest.empty, *held.notes.not_kept}
+
+    def _rule(self, name: str) -> str:
+        """An attribute that names a filter, and the files that may say so."""
+        files = {path: oid for path, (_, oid) in self._base.items() if path.rpartition(b"/")[2] == b".gitattributes"}
+        said = f"filter={name}".encode(errors="surrogateescape")
+        found = [path for path, oid in sorted(files.items()) if said in self._git.run("cat-file", "blob", oid)]
+        return f"{safe_line(said, 60)} in {_names(found) if found else 'your own attributes'}"
 
     def _hidden(self, path: bytes, held: Held) -> bool:
         return path in held.notes.ignored and self._full(path) not in self._tracked

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from proctor.checkpoint.record import text
 from proctor.checkpoint.repository import Store
@@ -54,6 +55,15 @@ class Published:
     left: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """A commit of the session on the branch, its first parent, and its trailers."""
+
+    commit: str
+    parent: str
+    trailers: dict[str, str]
+
+
 def refusal(layout: Layout) -> str:
     """Why there can be no session branch here; "" where there can."""
     if layout.kind is Kind.NONE or layout.common is None:
@@ -90,10 +100,12 @@ class Branch:
         self.name = f"{PREFIX}{session}"
         self._ref = f"refs/heads/{self.name}"
 
-    def publish(self, done: Verified, last: Point, points: Mapping[str, str]) -> Published:
-        """Make sure that the branch has the task's commit. `points` are the session's checkpoints by id, `last` the
-        one of the task published before, or the start: what a branch that is not there, or is not this session's any
-        more, begins with.
+    def publish(
+        self, done: Verified, last: Point, points: Mapping[str, str], made: Mapping[str, str] = MappingProxyType({})
+    ) -> Published:
+        """Make sure that the branch has the task's commit. `points` are the session's checkpoints by id, `made` the
+        commits of tasks by that of their checkpoint, `last` the one of the task published before, or the start: what
+        a branch that is not there, or is not this session's any more, begins with.
 
         The commit changes what differs between the checkpoint that the branch holds and the task's, on whatever the
         operator put on top meanwhile. A branch that is checked out is not moved under him: UsageError.
@@ -102,14 +114,18 @@ class Branch:
             tip, place = self._tip(bench)
             ours = self._ours(bench, tip) if tip else []
             told = {"Proctor-Task": _task(done), "Proctor-Checkpoint": done.at.id}
-            for commit, trailers in ours:
-                if told.items() <= trailers.items():
-                    return Published(commit)
+            for one in ours:
+                if told.items() <= one.trailers.items():
+                    return Published(one.commit)
             if place := place or self._user():
                 raise UsageError(f"{self.name} is checked out in {place}, and is not moved while it is")
-            return self._add(bench, tip, self._holding(ours, points), done, last)
+            holding = self._holding(ours, points)
+            theirs = _theirs(bench, tip, ours, made) if holding else set[bytes]()
+            return self._add(bench, tip, holding, done, last, theirs=theirs)
 
-    def _add(self, bench: Bench, tip: str, holding: Point | None, done: Verified, last: Point) -> Published:
+    def _add(
+        self, bench: Bench, tip: str, holding: Point | None, done: Verified, last: Point, *, theirs: set[bytes] | None
+    ) -> Published:
         start = self._store.held(self._start.commit)
         parent = tip or bench.head()
         bench.begin(parent)
@@ -118,7 +134,8 @@ class Branch:
             bench.become(self._store.held(last.commit), start)
             if bench.changed():
                 parent = bench.commit(parent, self._opening(last))
-        left = bench.follow(self._store.held(holding.commit), self._store.held(done.at.commit), start)
+        before, after = self._store.held(holding.commit), self._store.held(done.at.commit)
+        left = bench.follow(before, after, start, lambda path: theirs is None or path in theirs)
         commit = bench.commit(parent, self._message(done))
         bench.hand_over()
         bench.theirs.run("update-ref", "--no-deref", self._ref, commit, tip or _NONE)
@@ -138,24 +155,26 @@ class Branch:
                 return oid, safe_line(place)
         return "", ""
 
-    def _ours(self, bench: Bench, tip: str) -> list[tuple[str, dict[str, str]]]:
-        """The session's commits on the branch with their trailers, the newest first."""
+    def _ours(self, bench: Bench, tip: str) -> list[_Ours]:
+        """The session's commits on the branch, the newest first."""
         search = ("--fixed-strings", f"--grep=Proctor-Session: {self._session}", f"--max-age={self._since}")
         body = bench.theirs.run("cat-file", "--batch", input=bench.theirs.run("rev-list", *search, tip))
         found = []
         while body:
             head, _, body = body.partition(b"\n")
             commit, _, size = head.decode().split(" ")
-            message, body = text(body[: int(size)]).partition("\n\n")[2], body[int(size) + 1 :]
+            headers, _, message = text(body[: int(size)]).partition("\n\n")
+            body = body[int(size) + 1 :]
+            parent = next((line[7:] for line in headers.splitlines() if line.startswith("parent ")), "")
             block = message.rstrip().rpartition("\n\n")[2]
             trailers = dict(line.split(": ", 1) for line in block.splitlines() if line.startswith("Proctor-"))
             if trailers.get("Proctor-Session") == self._session:
-                found.append((commit, trailers))
+                found.append(_Ours(commit, parent, trailers))
         return found
 
-    def _holding(self, ours: list[tuple[str, dict[str, str]]], points: Mapping[str, str]) -> Point | None:
+    def _holding(self, ours: list[_Ours], points: Mapping[str, str]) -> Point | None:
         """The checkpoint that the branch holds, by its newest commit of this session."""
-        names = (trailers.get("Proctor-Checkpoint", "") for _, trailers in ours)
+        names = (one.trailers.get("Proctor-Checkpoint", "") for one in ours)
         return next((Point(name, points[name]) for name in names if name in points), None)
 
     def _user(self) -> str:
@@ -195,6 +214,21 @@ class Branch:
         if last.id == self._start.id:
             title = f"State at the start of session {self._session}"
         return f"{title}\n\nProctor-Session: {self._session}\nProctor-Checkpoint: {last.id}\n"
+
+
+def _theirs(bench: Bench, tip: str, ours: list[_Ours], made: Mapping[str, str]) -> set[bytes] | None:
+    """The paths that the operator changed on the branch, between the session's commits, in them, and on top of them;
+    None if that cannot be told."""
+    found: set[bytes] = set()
+    then = tip
+    for one in ours:
+        first = made.get(one.trailers.get("Proctor-Checkpoint", ""), "") if "Proctor-Task" in one.trailers else ""
+        differing = bench.differing(first or one.commit, then) if (first or one.commit) != then else set()
+        if differing is None:
+            return None
+        found |= differing
+        then = one.parent
+    return found
 
 
 def _task(done: Verified) -> str:

@@ -71,4 +71,4 @@ def _publish(s: Session, layout: Layout, task: TaskState) -> Published:
     checkpoint = task.checkpoint or ""
     checks = tuple(check.run for check in task.checks)
     done = Verified(task.id, task.task, checks, Point(checkpoint, points[checkpoint]))
-    return branch.publish(done, Point(last, points[last]), points)
+    return branch.publish(done, Point(last, points[last]), points, state.committed)
