@@ -145,3 +145,14 @@ def test_a_walk_that_ends_early_says_so_and_can_be_refused(place: Path) -> None:
     assert (part.whole, part.folders) == (False, 5)
     with pytest.raises(Unrecoverable, match=r"more than 5 folders.*work in a folder below"):
         part.must_be_whole(place)
+
+
+def test_a_survey_that_would_name_too_much_is_not_whole(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        (place / "many" / str(number) / ".git").mkdir(parents=True)
+    monkeypatch.setattr("proctor.sandbox.survey.MOST_NAMED", 100)
+    found = survey(place)
+    assert not found.whole
+    assert len(found.repositories) < 20
+    with pytest.raises(Unrecoverable, match=r"too many repositories.* many"):
+        found.must_be_whole(place)

@@ -125,3 +125,24 @@ def test_too_many_repositories_to_protect_are_refused_in_one_line(workspace: Pat
     with pytest.raises(Unrecoverable, match="201 git repositories, too many") as refusal:
         enclose(workspace, tmp_path)
     assert refusal.value.word == "sandbox"
+
+
+@pytest.mark.parametrize("number", [1, enclosure.MOST_REPOSITORIES + 1])
+def test_fifos_that_cannot_all_be_covered_are_refused_in_one_line(workspace: Path, tmp_path: Path, number: int) -> None:
+    top = os.getcwd()
+    os.chdir(workspace)
+    try:
+        if number == 1:
+            for _ in range(25):  # below this, no path of the system's can lead to it
+                os.mkdir("d" * 200)
+                os.chdir("d" * 200)
+        for count in range(number):
+            os.mkfifo(f"fifo{count}")
+    finally:
+        os.chdir(top)
+    said = "too long" if number == 1 else "201 sockets, FIFOs and devices, too many"
+    with pytest.raises(Unrecoverable, match=f"{said}.*: remove them") as refusal:
+        enclose(workspace, tmp_path)
+    assert refusal.value.word == "sandbox"
+    assert len(str(refusal.value)) < 500
+    subprocess.run(["rm", "-rf", workspace], check=True)

@@ -48,6 +48,9 @@ WALLS = (
     "--clearenv",
 )
 
+MOST_WORDS = 8_900
+"""Bubblewrap refuses more than 9,000 arguments; a few are its own."""
+
 
 class Inside(Running):
     """A sandbox with a PID namespace: its members are known by it and die with its init."""
@@ -119,7 +122,11 @@ class Bubblewrap(Backend):
     def _hold(self, argv: Sequence[str], policy: Policy, streams: tuple[int, int, int], latch: int) -> Held:
         mounts = Mounts(policy, [self.binary], latch)
         try:
-            words = _listed(arguments(policy, mounts))
+            told = arguments(policy, mounts)
+            if len(told) + len(argv) > MOST_WORDS:
+                most = f"{len(told):,} words, and bubblewrap takes {MOST_WORDS:,}"
+                raise refused(f"there is too much to hide and to protect in {policy.workspace} ({most}): remove some")
+            words = _listed(told)
             fds = (*mounts.fds, words, latch)
 
             def command(status: int, gate: int) -> list[str]:

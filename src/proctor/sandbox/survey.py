@@ -15,10 +15,14 @@ from pathlib import Path
 from proctor.errors import Unrecoverable
 from proctor.sandbox import agents
 from proctor.sandbox.below import open_own
+from proctor.text import safe_line
 
 STATE = ".proctor"
 MOST_FOLDERS = 300_000
 """Folders that are looked at; a survey of more is not whole, and says so."""
+
+MOST_NAMED = 16 << 20
+"""Characters of the paths that a survey names; one that would name more is not whole."""
 
 UNFINISHED = ".proctor-own-"
 """How the name of a copy begins that is to take a file's place."""
@@ -55,7 +59,8 @@ class Survey:
 
     `repositories` are the `.git` below it, of whatever type. `linked` is empty unless asked for, and says nothing of
     files in those. `unread` are folders that could not be opened: what they hold is unknown. `whole` is False when
-    the walk ended at `folders` of them. `configured` are the folders that may hold settings of agents.
+    the walk ended at `folders` of them, or, if `abundant`, as it had too much to name. `configured` are the folders that
+    may hold settings of agents.
     """
 
     repositories: tuple[str, ...]
@@ -65,12 +70,21 @@ class Survey:
     folders: int
     whole: bool
     configured: tuple[str, ...] = ()
+    abundant: bool = False
 
     def must_be_whole(self, workspace: Path) -> None:
         """Unrecoverable when there are more folders than are looked at: what they hold could not be protected."""
-        if not self.whole:
-            what = f"more than {self.folders:,} folders, too many to look through for what a worker must not write"
-            raise Unrecoverable(f"{workspace}: {what}; work in a folder below it, or take some away", "sandbox")
+        if self.whole:
+            return
+        what = f"more than {self.folders:,} folders, too many to look through for what a worker must not write"
+        fix = "work in a folder below it, or take some away"
+        if self.abundant:
+            what = "too many repositories, sockets, FIFOs and closed folders, or too deep, to keep them from a worker"
+            fix = f"take them away; most are in {safe_line(os.path.commonpath(self._named()) or '.', 300)}"
+        raise Unrecoverable(f"{workspace}: {what}; {fix}", "sandbox")
+
+    def _named(self) -> list[str]:
+        return [*self.repositories, *self.unread, *(special.path for special in self.specials), *self.configured]
 
 
 def survey(workspace: Path, *, links: bool = False, most: int = MOST_FOLDERS) -> Survey:
@@ -91,6 +105,7 @@ def survey(workspace: Path, *, links: bool = False, most: int = MOST_FOLDERS) ->
         folders=walk.folders,
         whole=walk.whole,
         configured=tuple(sorted(walk.configured)),
+        abundant=walk.room < 0,
     )
 
 
@@ -116,6 +131,7 @@ class _Walk:
         self.bytes = 0
         self.folders = 0
         self.whole = True
+        self.room = MOST_NAMED
         self._links = links
         self._most = most
         self._way: list[_Place] = []
@@ -128,7 +144,7 @@ class _Walk:
             here = self._way[-1]
             if not here.todo:
                 self._leave()
-            elif self.folders >= self._most:
+            elif self.folders >= self._most or self.room < 0:
                 self.whole = False
                 return
             else:
@@ -226,7 +242,9 @@ class _Walk:
         self.specials.append(Special(self._path(entry.name), _SPECIAL.get(stat.S_IFMT(mode), "special file")))
 
     def _path(self, *last: str) -> str:
-        return "/".join((*self._names(), *last))
+        path = "/".join((*self._names(), *last))
+        self.room -= len(path)
+        return path
 
     def _names(self) -> Iterator[str]:
         return (place.name for place in self._way[1:])

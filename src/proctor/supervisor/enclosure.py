@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,12 +23,17 @@ from proctor.sandbox import agents
 from proctor.sandbox.below import open_own
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.survey import survey
+from proctor.text import safe_line
 
 BEFORE = "before.json"
 """In an iteration's folder: what was there of git when its worker was started."""
 
 MOST_REPOSITORIES = 200
-"""Repositories below the workspace's own; each takes two mounts, whose cost grows with the square of their number."""
+"""Repositories below the workspace's own; each takes two mounts, whose cost grows with the square of their number.
+Likewise sockets and the like, folders that cannot be read, and settings of agents."""
+
+LONGEST = os.pathconf("/", "PC_PATH_MAX") - 64
+"""Bytes of a path that can be mounted over, with room for where bubblewrap mounts it first."""
 
 Say = Callable[[str], None]
 
@@ -51,9 +56,13 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
     workspace = policy.workspace
     seen = survey(workspace)
     seen.must_be_whole(workspace)
-    if len(seen.repositories) > MOST_REPOSITORIES:
-        what = f"{len(seen.repositories):,} git repositories, too many to keep each from the worker"
-        raise Unrecoverable(f"{workspace} holds {what} (at most {MOST_REPOSITORIES}): work in one of them", "sandbox")
+    untrusted = contract.sandbox.agent_settings is AgentSettings.IGNORE
+    blank = agents.present(workspace, seen.configured) if untrusted else ()
+    specials = tuple(special.path for special in seen.specials)
+    _must_be_few(workspace, seen.repositories, "git repositories", "work in one of them")
+    _must_be_few(workspace, specials, "sockets, FIFOs and devices", "remove them")
+    _must_be_few(workspace, seen.unread, "folders that cannot be read", "remove them, or give yourself access")
+    _must_be_few(workspace, blank, "settings of agents", "work in a folder below it")
     found = layout.find(workspace)
     telling = tuple(hidden.telling(workspace, seen.repositories, policy.hide, repository.parent))
     for name in telling:
@@ -63,16 +72,26 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
     bare = planted.bare_repositories(workspace)
     orders = executed.executed(found, (*seen.repositories, *bare))
     before = planted.look(workspace, seen.repositories, orders, bare)
-    untrusted = contract.sandbox.agent_settings is AgentSettings.IGNORE
     walls = replace(
         policy,
         protect=_merged(policy.protect, executed.standing(workspace, (*seen.repositories, *orders)), seen.unread),
-        hide=_merged(hide, (special.path for special in seen.specials)),
-        blank=agents.present(workspace, seen.configured) if untrusted else (),
+        hide=_merged(hide, specials),
+        blank=blank,
         repository=own,
         environment={**session.environment(found), **policy.environment},
     )
     return Enclosure(walls, before)
+
+
+def _must_be_few(workspace: Path, paths: Sequence[str], what: str, fix: str) -> None:
+    """Unrecoverable where there are more than can be mounted over, or one whose path is too long for that."""
+    if len(paths) > MOST_REPOSITORIES:
+        said = f"{len(paths):,} {what}, too many to keep each from the worker (at most {MOST_REPOSITORIES})"
+        raise Unrecoverable(f"{workspace} holds {said}, such as {safe_line(paths[0], 200)}: {fix}", "sandbox")
+    for path in paths:
+        if len(os.fsencode(workspace / path)) > LONGEST:
+            said = f"{what} with a path too long to keep them from the worker"
+            raise Unrecoverable(f"{workspace} holds {said}: {fix}; it begins with {safe_line(path, 80)}", "sandbox")
 
 
 def lift(workspace: Path, before: planted.Before | None, repository: Path) -> tuple[str, ...]:
