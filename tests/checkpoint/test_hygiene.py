@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -208,3 +209,28 @@ def test_the_commands_take_nothing_from_the_environment_but_what_they_need(
     assert seen
     allowed = ("PATH", "TMPDIR", "HOME", "LC_ALL")
     assert all(name in allowed or name.startswith("GIT_") for env in seen for name in env)
+
+
+def test_a_git_that_a_worker_planted_on_path_is_not_run(tmp_path: Path) -> None:
+    work, planted = tmp_path / "workspace", tmp_path / "workspace" / ".venv" / "bin"
+    planted.mkdir(parents=True)
+    (work / "proctor.yaml").touch()
+    for name in ("git", "sh", "true"):
+        (planted / name).write_text(f'#!/bin/sh\ntouch {tmp_path}/ran\nPATH=/usr/bin:/bin exec {name} "$@"\n')
+        (planted / name).chmod(0o755)
+    program = f"""
+import os
+from pathlib import Path
+from proctor.checkpoint.repository import Store
+from proctor.contract.ground import git_state
+from proctor.sandbox.choose import bubblewrap
+os.chdir({str(work)!r})
+store = Store(Path("."), Path({str(tmp_path / "store")!r}), ())
+one = store.snapshot("c1")
+store.held(one.commit)
+git_state(Path({str(work)!r}))
+bubblewrap()
+"""
+    path = f"{planted}:{os.environ['PATH']}"
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, check=True)
+    assert not (tmp_path / "ran").exists()

@@ -126,3 +126,15 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
+
+
+async def test_no_folder_of_a_workspace_is_on_the_path_of_a_command(tmp_path: Path) -> None:
+    (tmp_path / "proctor.yaml").touch()
+    (tmp_path / "bin").mkdir()
+    for name in ("notify-send", "sh"):
+        script(tmp_path / "bin", name, f"touch {tmp_path}/planted")
+    environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "DISPLAY": ":nowhere"}
+    channels = Channels(False, True, commands=(("sh", "-c", "sh -c 'touch told'"),))
+    await send(channels, "t", "x", Urgency.LOW, tmp_path, environment=environment)
+    assert (tmp_path / "told").exists()
+    assert not (tmp_path / "planted").exists()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
+from proctor.lookup import find_program, search_path
 
 _CONFIG = {
     "core.bare": "true",
@@ -45,8 +45,8 @@ _CONFIG = {
 
 @functools.cache
 def git_program() -> str:
-    """The absolute path of git, looked up once."""
-    found = shutil.which("git")
+    """The absolute path of git, looked up once; never one that lies in a workspace."""
+    found = find_program("git")
     if found is None:
         raise Unrecoverable("git was not found on PATH; checkpoints need it: install git", "checkpoints")
     return os.path.realpath(found)
@@ -60,7 +60,8 @@ def environment(gitdir: Path, work: Path) -> dict[str, str]:
     home = os.environ.get("HOME", "/nonexistent")
     who = {"NAME": "proctor", "EMAIL": "proctor@localhost"}
     return {
-        **{name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ},
+        **({"TMPDIR": os.environ["TMPDIR"]} if "TMPDIR" in os.environ else {}),
+        "PATH": search_path(),
         **_settings(home, os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"),
         **{f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()},
         "GIT_DIR": str(gitdir),
@@ -104,7 +105,7 @@ def _settings(home: str, xdg: str) -> dict[str, str]:
 def _user_ignores(home: str, xdg: str) -> str:
     """The user's own list of what no project keeps."""
     ask = [git_program(), "config", "--global", "--type=path", "--get", "core.excludesFile"]
-    env = {"HOME": home, "XDG_CONFIG_HOME": xdg, "PATH": os.environ.get("PATH", os.defpath), "GIT_DIR": os.devnull}
+    env = {"HOME": home, "XDG_CONFIG_HOME": xdg, "PATH": search_path(), "GIT_DIR": os.devnull}
     said = subprocess.run(ask, cwd="/", env=env, capture_output=True, check=False).stdout.strip()
     path = os.fsdecode(said) or f"{xdg}/git/ignore"
     return path if os.path.isfile(path) else os.devnull

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proctor.checkpoint.hygiene import environment, forget_parent
+from proctor.checkpoint.hygiene import environment, forget_parent, git_program
 from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import FILES, MANIFEST, META, NOTES, Held, Manifest, Notes, identity, tree_entries
 from proctor.errors import Unrecoverable, UsageError
@@ -57,6 +57,7 @@ class Objects:
     def _reading(self) -> Iterator[_Reader]:
         self._git.require()
         forget_parent()
+        os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git_program()  # it would take the first on PATH
         import git  # starts git once when first imported; not every caller reads
 
         with git.Repo(self._git.gitdir, expand_vars=False) as repo:

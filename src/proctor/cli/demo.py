@@ -14,6 +14,7 @@ from pathlib import Path
 from proctor import data
 from proctor.cli import run
 from proctor.errors import Unrecoverable, UsageError
+from proctor.lookup import find_program
 from proctor.words import ExitCode
 
 
@@ -65,7 +66,7 @@ def copy(sample: Path, into: Path | None) -> Path:
     if workspace.exists():
         raise UsageError(f"{workspace}: exists already; name a folder that does not")
     shutil.copytree(sample, workspace, ignore=shutil.ignore_patterns("__pycache__", ".proctor"))
-    git = shutil.which("git")
+    git = find_program("git")
     if git:
         quiet = ["-c", "user.name=proctor demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"]
         for words in (["init", "-q"], ["add", "-A"], [*quiet, "commit", "-qm", f"The {sample.name} sample"]):

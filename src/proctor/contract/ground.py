@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from proctor.lookup import find_program, search_path
+
 _ENTRIES = 20_000
 _READ = 64 * 1024
 _SKIPPED = {"node_modules", "venv", "site-packages", "build", "dist", "target", "__pycache__", "vendor"}
@@ -117,9 +119,12 @@ def _walk(top: Path, room: int) -> Iterator[int]:
 
 
 def _git(workspace: Path, *words: str) -> str | None:
-    argv = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", str(workspace), *words]
+    git = find_program("git")
+    if git is None:
+        return None
+    argv = [git, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", str(workspace), *words]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment["GIT_OPTIONAL_LOCKS"] = "0"
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "PATH": search_path()}
     try:
         done = subprocess.run(
             argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False

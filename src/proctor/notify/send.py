@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import html
 import os
-import shutil
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from proctor.lookup import find_program, search_path
 from proctor.text import safe_line
 
 PATIENCE = 10.0
@@ -59,12 +59,14 @@ async def send(
     """Send one notice and return within `patience` seconds; never raises. Title and text are made safe here.
 
     The bell stands in for a desktop that cannot be reached. Commands run in `cwd` with `PROCTOR_TITLE`,
-    `PROCTOR_TEXT` and `PROCTOR_URGENCY` set; what they start in their process group ends with them.
+    `PROCTOR_TEXT` and `PROCTOR_URGENCY` set, and with no folder of a workspace on PATH; what they start in their
+    process group ends with them.
     """
     title, text = safe_line(title, _TITLE_LIMIT), safe_line(text, _TEXT_LIMIT)
+    environment = {**environment, "PATH": search_path(environment.get("PATH"))}
     told = {**environment, "PROCTOR_TITLE": title, "PROCTOR_TEXT": text, "PROCTOR_URGENCY": urgency}
     runs = [_run("command", command, cwd, told, patience) for command in channels.commands]
-    program = shutil.which("notify-send", path=environment.get("PATH"))
+    program = find_program("notify-send", environment["PATH"])
     desktop = channels.desktop and program is not None and any(environment.get(name) for name in _SESSION)
     if desktop:
         level = "critical" if urgency is Urgency.HIGH else urgency
