@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import secrets
 import shutil
 import time
 import zlib
@@ -28,12 +30,15 @@ from proctor.checkpoint.record import (
     identity,
     tree_body,
 )
+from proctor.trees import remove_tree
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 a folder of a name of its own is made there, for its owner only
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 a folder whose name nobody can foresee is made there, for its owner only
 IN_MEMORY = 16 << 20
 """Bytes of new files up to which a draft is made in memory."""
 PACKS = 50
 """Packs in the store, from which on small ones are put together."""
+_MEMORY = "memory"
+"""Names the folder in memory, so that the next draft can remove what a dead process left."""
 
 
 class Draft:
@@ -45,7 +50,6 @@ class Draft:
     def __init__(self, git: Git) -> None:
         self._git = git
         self._folder = git.gitdir / "draft"
-        self._memory = SHARED_MEMORY / f"proctor-{id_of('blob', bytes(git.gitdir))[:20]}"
         self._objects = self._folder / "objects"
         self._own = git.gitdir / "objects"
         self.index = self._folder / "index"
@@ -62,8 +66,12 @@ class Draft:
         self._remove()
 
     def _remove(self) -> None:
-        for folder in (self._folder, self._memory):
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError, ValueError):
+            name = (self._folder / _MEMORY).read_text()
+            place = SHARED_MEMORY / name
+            if re.fullmatch(r"proctor-[0-9a-f]{32}", name) and os.lstat(place).st_uid == os.geteuid():
+                remove_tree(place)
+        remove_tree(self._folder)
 
     @property
     def env(self) -> dict[str, str]:
@@ -79,8 +87,10 @@ class Draft:
         with contextlib.suppress(OSError):
             free = os.statvfs(SHARED_MEMORY)
             if size < IN_MEMORY and free.f_bavail * free.f_frsize > 8 * IN_MEMORY:
-                self._memory.mkdir(mode=0o700, exist_ok=True)
-                self._objects = self._memory
+                name = f"proctor-{secrets.token_hex(16)}"
+                (self._folder / _MEMORY).write_text(name)
+                (SHARED_MEMORY / name).mkdir(mode=0o700)
+                self._objects = SHARED_MEMORY / name
 
     def run(self, *args: str, input: bytes = b"", config: Sequence[str] = ()) -> bytes:
         """Run a command that writes here."""
