@@ -235,3 +235,17 @@ def test_a_name_that_is_not_text_does_no_harm(project: Project) -> None:
     judgement = project.judge(UNITTEST)
     assert judgement.tampered == ("tests/b\\xffd.py",)
     assert load_judgement(project.out / "1") == judgement
+
+
+def test_a_check_that_leaves_a_deep_closed_tree_is_judged_and_nothing_stays(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    outside = tmp_path / "outside"
+    outside.mkdir(0o755)
+    dig = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')\n"
+    close = f"os.symlink({str(outside)!r}, 'link'); os.chmod('.', 0o500)"
+    assert project.judge(python(dig + close)).verdict is Verdict.PASSED
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert outside.stat().st_mode & 0o777 == 0o755
