@@ -171,3 +171,52 @@ def test_an_interrupted_freeze_leaves_the_old_one_in_force(project: Project, mon
 def test_any_path_survives_the_manifest(paths: list[str]) -> None:
     manifest = encode(items=[], guarded=[], roots=paths, modules=[], imports=[], borrowed=[], skipped=[])
     assert decode(Path(revision(manifest)), manifest).roots == tuple(paths)
+
+
+def again(project: Project, *protect: str, held: tuple[str, ...] = ()) -> set[str]:
+    """Freezes upon what was frozen, as between two runs."""
+    project.frozen = freeze(project.workspace, project.oracle, protect, [], earlier=project.frozen, held=held)
+    assert load_frozen(project.oracle, project.frozen.rev) == project.frozen
+    return names(project)
+
+
+def text_of(project: Project, path: str) -> str:
+    return project.frozen.content(project.frozen.by_path[path]).read_text()
+
+
+def test_between_runs_only_protected_paths_are_frozen_anew(project: Project) -> None:
+    project.write("conftest.py", "# the operator's\n")
+    first = project.freeze("tests")
+    assert again(project, "tests") == set(first.by_path)
+    assert project.frozen.rev == first.rev
+    project.write("conftest.py", "# a worker's\n")
+    project.write("deep/conftest.py", "import xml\n")
+    project.write("xml/__init__.py", "")
+    assert again(project, "tests") == set(first.by_path)
+    assert project.frozen.rev == first.rev, "what a worker may have written changes nothing"
+    project.write("tests/test_add.py", "import json\n")
+    project.write("tests/test_more.py", "")
+    assert again(project, "tests") == {*first.by_path, "tests/test_more.py"}
+    assert text_of(project, "tests/test_add.py") == "import json\n"
+    assert text_of(project, "conftest.py") == "# the operator's\n"
+    assert "json" in project.frozen.imports
+    assert project.frozen.modules == first.modules
+    (project.workspace / "tests/test_more.py").unlink()
+    assert again(project, "tests") == set(first.by_path)
+
+
+def test_what_the_contract_protects_no_more_is_let_go_and_what_it_protects_now_is_taken(project: Project) -> None:
+    project.write("checks/holds.sh", "one")
+    project.freeze("tests")
+    assert again(project, "checks") == {"checks/holds.sh"}
+
+
+def test_what_stood_open_to_a_worker_stays_as_it_was_frozen(project: Project) -> None:
+    project.write("Makefile", "all:\n")
+    first = project.freeze("tests", "Makefile", "absent")
+    for path in ("tests/test_add.py", "tests/new.py", "Makefile", "absent/x"):
+        project.write(path, "changed")
+    again(project, "tests", "Makefile", "absent", held=("tests", "absent"))
+    assert set(project.frozen.by_path) == set(first.by_path)
+    assert text_of(project, "Makefile") == "changed"
+    assert text_of(project, "tests/test_add.py") != "changed"

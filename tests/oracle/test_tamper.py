@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.oracle.tamper import undo
+from proctor.oracle.tamper import kind, undo
+from proctor.words import TamperKind
 
 from .project import Project
 
@@ -201,3 +202,16 @@ def test_deep_trees_and_odd_files_do_no_harm(project: Project, tree: Path) -> No
     (tree / "setup.cfg").symlink_to("/dev/zero")
     found = undo(tree, project.frozen)
     assert found == ("d/" * 600 + "conftest.py", "pyproject.toml", "setup.cfg")
+
+
+def test_what_was_undone_is_told_by_its_kind(project: Project, tree: Path) -> None:
+    kinds = {
+        "tests/test_add.py": TamperKind.CHANGED,
+        "tests/new.py": TamperKind.ADDED,
+        "copy/shop/__init__.py": TamperKind.SHADOWS,
+        "deep/conftest.py": TamperKind.RUNNER,
+    }
+    for path in kinds:
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text("x = 1\n")
+    assert {path: kind(path, project.frozen) for path in undo(tree, project.frozen)} == kinds

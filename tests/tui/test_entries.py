@@ -16,6 +16,7 @@ from proctor.tui.spans import Role
 from proctor.words import (
     CheckpointKind,
     Dimension,
+    IterationEnd,
     Level,
     Phase,
     RequestKind,
@@ -152,6 +153,27 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         assert entry is not None, row
         assert entry.text
         assert entry.text.isprintable()
+
+
+def test_the_end_of_a_worker_is_told_without_a_code_that_reads_as_a_count() -> None:
+    def ended(how: IterationEnd, **facts: object) -> str:
+        entry = told(ev.IterationEnded(iteration=1, task=1, how=how, **facts))  # type: ignore[arg-type]
+        assert entry
+        return entry.text
+
+    assert ended(IterationEnd.START_FAILED, exit_code=2) == "could not start (exit code 2) · nothing changed"
+    assert ended(IterationEnd.EXITED, exit_code=1, files=1, lines=1) == "exited 1 · 1 file, 1 line"
+    assert (
+        ended(IterationEnd.INTERRUPTED, detail="in no checkpoint: filler") == "interrupted · in no checkpoint: filler"
+    )
+
+
+def test_tampering_is_told_by_its_kind() -> None:
+    kinds = ("shadows", "changed", "shadows")
+    entry = told(ev.Tampered(iteration=1, task=1, paths=("copy/a.py", "tests/t.py", "copy/b.py"), kinds=kinds))
+    assert entry
+    shadows = "shadows a module that checks or runners import: copy/a.py, copy/b.py"
+    assert entry.text == f"undone for the verdict: {shadows}; frozen files changed: tests/t.py"
 
 
 def test_rows_that_only_move_gauges_are_not_told() -> None:
