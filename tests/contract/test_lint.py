@@ -184,3 +184,53 @@ def test_loose_ends_of_a_smallest_contract_are_told(explained: Explained) -> Non
     ):
         assert part in text
     assert told.unanswered == ()
+
+
+WALLS = "What holds the worker?"
+
+
+def walls(told: Explanation) -> str:
+    text = str(told)
+    assert WALLS in text
+    assert len(told.sandbox) <= 2
+    return " ".join(told.sandbox)
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "repository", "says"),
+    [
+        ("", "/home/me/billing", ["history of /home/me/billing", "cannot reach", "4G of memory", "shown empty"]),
+        ("", "", ["no git", "no home", "Unix sockets can be made"]),
+        ("", None, ["a repository of its own"]),
+        ("{git: always}", "", ["a repository of its own, empty"]),
+        ("{unix_sockets: false, agent_settings: trust}", "", ["no Unix sockets", "TRUSTED"]),
+        ("{limits: {memory: 1G}}", "", ["1G of memory", "512 processes"]),
+    ],
+)
+def test_what_real_walls_hold_is_said(
+    explained: Explained, sandbox: str, repository: str | None, says: list[str]
+) -> None:
+    more = f"sandbox: {sandbox}\n" if sandbox else ""
+    told = explained(WHOLE + more, facts=Facts(repository=repository))
+    assert [word for word in says if word not in walls(told)] == []
+    assert "Read-only to the worker: tests." in str(told)
+    assert "Hidden from the worker: secrets." in str(told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("weak", "no path is read-only or hidden, .git is your own"), ("none", "nothing holds it")],
+)
+def test_without_real_walls_nothing_is_said_to_hold_that_does_not(explained: Explained, kind: str, says: str) -> None:
+    told = explained(f"{WHOLE}sandbox: {{kind: {kind}}}\n", facts=Facts(repository="/home/me/billing"))
+    assert says in walls(told)
+    text = str(told)
+    assert "Read-only to the worker" not in text
+    assert "Hidden from the worker" not in text
+    assert "the worker can write them: tests." in text
+    assert f"NOT hidden (sandbox: {kind}), it can read them: secrets." in text
+
+
+def test_without_a_repository_no_commits_are_promised(explained: Explained) -> None:
+    assert "proctor/SESSION" not in str(explained(facts=Facts(repository="")))
+    assert "a branch of your git repository." in str(explained(facts=Facts(repository="/home/me/billing")))

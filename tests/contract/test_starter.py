@@ -170,3 +170,10 @@ def test_a_workspace_that_cannot_be_written_is_one_clear_line(tmp_path: Path) ->
     put(tmp_path, {"proctor.yaml": "state: {plan: file/PLAN.md}\n"})
     with pytest.raises(UsageError, match=r"file/PLAN\.md: cannot be written: "):
         init(tmp_path)
+
+
+def test_what_looks_like_a_secret_is_hidden_from_the_first(tmp_path: Path) -> None:
+    put(tmp_path, dict.fromkeys((".env", ".env.local", ".env.example", "server.pem", "main.py", "secrets/a"), ""))
+    init(tmp_path)
+    assert load(tmp_path).state.hide == (".env", ".env.local", "secrets", "server.pem")
+    assert "# sandbox: {kind: bwrap}" in (tmp_path / "proctor.yaml").read_text()

@@ -13,8 +13,10 @@ from proctor.approvals.rules import Rules
 from proctor.contract import lint, schema, starter
 from proctor.contract.load import load
 from proctor.contract.model import Contract
+from proctor.errors import UsageError
 from proctor.journal.events import IterationEnded, Judged
 from proctor.journal.store import NoJournal
+from proctor.repository import layout
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.startup import preflight
@@ -52,7 +54,17 @@ def facts(workspace: Path, contract: Contract) -> lint.Facts:
         act_seconds=median(act) if act else None,
         unstable=sum(e.verdict is Verdict.UNSTABLE for e in judged),
         ungated=rules.ungated(),
+        repository=_repository(workspace),
     )
+
+
+def _repository(workspace: Path) -> str | None:
+    """The top of the workspace's git repository, "" without one; None where it cannot be told, which a start says."""
+    try:
+        found = layout.find(workspace)
+    except UsageError:
+        return None
+    return str(found.top) if found.git_dir else ""
 
 
 def check(given: argparse.Namespace) -> int:

@@ -21,6 +21,12 @@ from proctor.lookup import find_program, search_path
 _ENTRIES = 20_000
 _READ = 64 * 1024
 _SKIPPED = {"node_modules", "venv", "site-packages", "build", "dist", "target", "__pycache__", "vendor"}
+_SECRET = re.compile(
+    r"\.env(\.[\w.-]+)?|\.?secrets?(\.(json|ya?ml|toml|env))?|credentials(\.json)?|\.netrc|id_(rsa|ecdsa|ed25519)"
+    r"|[\w.-]+\.(pem|key|p12|pfx)"
+)
+_EXAMPLE = re.compile(r"example|sample|template|dist$|\.pub$")
+_SECRETS = 20
 _TEST_FOLDERS = ("tests", "test", "__tests__", "spec", "e2e")
 _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 
@@ -64,6 +70,15 @@ def suite(workspace: Path) -> Suite | None:
         return None
     folders = [name for name in _TEST_FOLDERS if (workspace / name).is_dir()]
     return Suite(found.run, found.why, (*folders, *found.protect))
+
+
+def secrets(workspace: Path) -> tuple[str, ...]:
+    """Files and folders at the workspace's top whose names say that they hold secrets; examples of such files not."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(workspace))
+    except OSError:
+        return ()
+    return tuple(name for name in names if _SECRET.fullmatch(name) and not _EXAMPLE.search(name))[:_SECRETS]
 
 
 def git_state(workspace: Path) -> str:

@@ -30,7 +30,8 @@ class Facts:
 
     Seconds of the check and of the worker are those of a typical task. `unstable` counts verdicts that did
     not repeat, `oscillations` trees that came back after differing; `ungated` are acts that reach outside
-    and that the approvals let through unasked.
+    and that the approvals let through unasked. `repository` is the folder whose git repository the workspace
+    belongs to, "" for none.
     """
 
     check_seconds: float | None = None
@@ -38,6 +39,7 @@ class Facts:
     unstable: int = 0
     oscillations: int = 0
     ungated: tuple[str, ...] = ()
+    repository: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,14 @@ class Explanation:
     """What `proctor check` says. With anything `unanswered` the contract is not fit to run."""
 
     answers: tuple[Answer, ...]
+    sandbox: tuple[str, ...]
     ceilings: tuple[str, ...]
     warnings: tuple[str, ...]
     unanswered: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
         """The whole as text, line by line."""
-        for answer in self.answers:
+        for answer in (*self.answers, Answer("What holds the worker?", self.sandbox)):
             yield answer.question
             yield from (f"  {safe_line(line)}" for line in answer.lines)
             yield ""
@@ -72,18 +75,19 @@ class Explanation:
 
 def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> Explanation:
     """Say what a loaded contract means here. Reads the workspace, runs nothing of it."""
-    queue = peek(workspace, contract.state)
+    queue, facts = peek(workspace, contract.state), facts or Facts()
     ceilings = plain.ceilings(contract)
     return Explanation(
         answers=(
-            Answer("What survives a restart, and what does not?", tuple(plain.survives(contract))),
+            Answer("What survives a restart, and what does not?", tuple(plain.survives(contract, facts.repository))),
             Answer("What may it cost, and what then?", (*ceilings, *plain.beyond_the_ceilings(contract))),
             Answer("What proves progress?", tuple(plain.progress(contract, queue))),
             Answer("Who decides that it is over?", tuple(plain.termination(contract))),
         ),
+        sandbox=tuple(plain.walls(contract, facts.repository)),
         ceilings=ceilings,
         warnings=(
-            *_wrong_tool(workspace, queue, facts or Facts()),
+            *_wrong_tool(workspace, queue, facts),
             *_blast(contract, workspace),
             *_loose_ends(contract, queue),
             *_absent(contract, workspace),

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from proctor.contract.model import Ceiling, Check, Contract
 from proctor.contract.queue import Queue
-from proctor.contract.values import Commits, OnFailed, OnTampering, SandboxKind
-from proctor.units import format_amount, format_duration
+from proctor.contract.values import AgentSettings, Commits, Git, OnFailed, OnTampering, SandboxKind
+from proctor.units import format_amount, format_duration, format_size
 from proctor.words import AtSoft, Dimension, Exhaustion, Response, Rule
 
 _SOFT = {
@@ -45,8 +45,11 @@ _RESPONSES = {
 }
 
 
-def survives(contract: Contract) -> Iterator[str]:
-    """State: what a restart, a context reset, a new sandbox leave."""
+def survives(contract: Contract, repository: str | None = None) -> Iterator[str]:
+    """State: what a restart, a context reset, a new sandbox leave.
+
+    `repository` is the folder whose git repository the workspace belongs to, "" for none, None where nobody looked.
+    """
     state = contract.state
     yield (
         f"Survives: the files of the workspace; the task list {state.tasks}, the plan {state.plan}, the log "
@@ -58,15 +61,60 @@ def survives(contract: Contract) -> Iterator[str]:
     )
     yield "Of an iteration that was cut off the files stay as they are, and are judged as they are."
     wanted = state.commits is Commits.SESSION_BRANCH
-    if wanted or (state.commits is None and contract.sandbox.kind is SandboxKind.BWRAP):
-        where = "" if wanted else ", where there is one"
-        yield f"Each verified task becomes a commit on proctor/SESSION, a branch of your git repository{where}."
+    walled = contract.sandbox.kind is SandboxKind.BWRAP
+    if wanted or (state.commits is None and walled):
+        where = "" if wanted or repository else ", where there is one"
+        if repository == "" and not wanted:
+            yield "There is no git repository here: verified tasks are kept as checkpoints, and become no commits."
+        else:
+            yield f"Each verified task becomes a commit on proctor/SESSION, a branch of your git repository{where}."
     if state.protect:
-        yield f"Read-only to the worker: {', '.join(state.protect)}."
+        held = "Read-only to the worker" if walled else "As they were for each verdict, but the worker can write them"
+        yield f"{held}: {', '.join(state.protect)}."
     if state.hide:
-        yield f"Hidden from the worker: {', '.join(state.hide)}."
+        held = (
+            "Hidden from the worker" if walled else f"NOT hidden (sandbox: {contract.sandbox.kind}), it can read them"
+        )
+        yield f"{held}: {', '.join(state.hide)}."
     if state.environment.variables:
         yield f"Of your environment the worker gets: {', '.join(state.environment.variables)}."
+
+
+def walls(contract: Contract, repository: str | None = None) -> Iterator[str]:
+    """What holds a worker under this contract's sandbox, and what does not. `repository` as in `survives`."""
+    sandbox, limits = contract.sandbox, contract.sandbox.limits
+    bounds = (
+        f"Limits: {format_size(limits.memory)} of memory, {limits.processes:,} processes, "
+        f"{format_size(limits.file_size)} a file, {limits.open_files:,} open files, "
+        f"{format_size(limits.growth)} more in the workspace"
+    )
+    if sandbox.kind is SandboxKind.NONE:
+        yield "none: nothing holds it. It can do, read and write what you can, your .git included."
+        yield f"{bounds}."
+        return
+    sockets = "Unix sockets can be made" if sandbox.unix_sockets else "no Unix sockets"
+    if sandbox.kind is SandboxKind.WEAK:
+        yield (
+            "weak: your files outside the workspace and TCP are out of its reach. Nothing inside is: no path is "
+            "read-only or hidden, .git is your own; nor are UDP and other processes."
+        )
+        yield f"{bounds}; {sockets}."
+        return
+    yield (
+        "bwrap: the system read-only, the workspace writable; no home, no keys, no network but the gateway. "
+        f"{_git(sandbox.git, repository)}."
+    )
+    trusted = sandbox.agent_settings is AgentSettings.TRUST
+    settings = "hooks, plugins and servers for agents in the workspace are " + ("TRUSTED" if trusted else "shown empty")
+    yield f"{bounds}, {format_size(limits.scratch)} of scratch; {sockets}; {settings}."
+
+
+def _git(git: Git, repository: str | None) -> str:
+    if repository:
+        return f"Its git is a repository of its own with the history of {repository}, which itself it cannot reach"
+    if git is Git.ALWAYS:
+        return "Its git is a repository of its own, empty where the workspace has none"
+    return "It has no git, as there is no repository here" if repository == "" else "Its git is a repository of its own"
 
 
 def ceilings(contract: Contract) -> tuple[str, ...]:

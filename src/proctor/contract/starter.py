@@ -39,7 +39,7 @@ worker:
 state:
   # what the checks rest on: readable for the worker, not writable
   protect: {protect}
-  hide: []               # not even readable
+  hide: {hide}           # not even readable
 {git}
 budget:                  # every ceiling says what happens at it: stop, park, escalate
   wall_clock:    {{limit: 4h, on_exhaustion: park}}         # active time; waits for you do not count
@@ -54,6 +54,8 @@ progress:
   # {why}
   checks:                # for tasks that name no check of their own
     - {{run: {check}, timeout: 5m}}
+
+# sandbox: {{kind: bwrap}} # the default: real walls; `weak` and `none` hold less, and `proctor check` says what
 
 approvals:               # tool(glob); what no line covers is asked
   allow: ["read(*)"]
@@ -129,6 +131,7 @@ def _contract(workspace: Path) -> str:
         goal=json.dumps(GOAL),
         worker=_worker(ground.agents()),
         protect=_list(suite.protect if suite else ()),
+        hide=_list(ground.secrets(workspace)),
         git=f"  # git: {safe_line(ground.git_state(workspace), 120)}; the first checkpoint holds the tree as it is\n"
         "  # in a git repository verified tasks become commits on proctor/SESSION; `commits: none` makes none\n",
         why=f"found: {safe_line(suite.why, 120)}"
