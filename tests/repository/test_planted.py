@@ -191,6 +191,96 @@ ORDERS = {
         "git init -q lib; echo x > lib/x; git -C lib add x",
         "cp -r lib/.git new; git config -f new/config core.fsmonitor {touch}; mv lib/.git old; mv new lib/.git",
     ),
+    "a hook in a folder of the tree that is a link": (
+        "mkdir .hooks tools; touch tools/check; chmod +x tools/check; ln -s ../tools/check .hooks/pre-commit;"
+        "git config core.hooksPath .hooks",
+        "plant tools/check",
+    ),
+    "a script that a hook of the tree sources": (
+        """mkdir -p .hooks/more; touch .hooks/more/own; git config core.hooksPath .hooks; ln -s .hooks/more common
+        printf '#!/bin/sh\n. "$(dirname -- "$0")/../common/own"\n' > .hooks/pre-commit; chmod +x .hooks/pre-commit""",
+        "rm -f common; mkdir common; plant common/own",
+    ),
+    "a script that a hook of git's own folder calls": (
+        """mkdir tools; touch tools/check; chmod +x tools/check
+        printf '#!/bin/sh\nif true; then ./tools/check; fi\n' > .git/hooks/pre-commit; chmod +x .git/hooks/*""",
+        "plant tools/check",
+    ),
+    "a script that a hook would call if it were there": (
+        """printf '#!/bin/sh\n[ ! -x own ] || ./own\n' > .git/hooks/pre-commit; chmod +x .git/hooks/*""",
+        "plant own",
+    ),
+    "a script that a hook's script calls": (
+        """mkdir tools; touch tools/inner; printf '#!/bin/sh\nsh tools/inner\n' > tools/outer; chmod +x tools/outer
+        printf '#!/bin/bash\nexec timeout 9 ./tools/outer "$@"\n' > .git/hooks/pre-commit; chmod +x .git/hooks/*""",
+        "plant tools/inner",
+    ),
+    "a folder of hooks that run what is beside it": (
+        """mkdir -p .husky/_; printf '#!/bin/sh\n. "${0%%/*}/h"\n' > .husky/_/pre-commit; chmod +x .husky/_/*
+        printf 's=$(dirname "$(dirname "$0")")/$(basename "$0")\n[ ! -f "$s" ] || sh -e "$s"\n' > .husky/_/h
+        git config core.hooksPath .husky/_""",
+        "plant .husky/pre-commit",
+    ),
+    "hooks at the top itself": ("git config core.hooksPath $PWD", "plant pre-commit"),
+    "settings of the operator's own, in a nested repository": (
+        "git config --global core.fsmonitor ./watch; git init -q lib; echo x > lib/x; git -C lib add x",
+        "plant lib/watch",
+    ),
+    "settings of the operator's own that hold for some repositories": (
+        "git config --global includeIf.gitdir:**/lib/.git.path some; git config -f ~/some core.fsmonitor ./watch;"
+        "git init -q lib; echo x > lib/x; git -C lib add x",
+        "plant lib/watch",
+    ),
+    "a module that is asked for by name": (
+        "echo '*.txt filter=f' > .gitattributes; git config filter.f.clean 'python3 -m surely_absent'",
+        """echo "open('{canary}', 'w')" > surely_absent.py""",
+    ),
+    "a module of a package": (
+        "mkdir tools; echo > tools/strip.py; echo '*.txt filter=f' > .gitattributes;"
+        "git config filter.f.clean 'python3 -m tools.strip'",
+        """echo "open('{canary}', 'w')" > tools/strip.py""",
+    ),
+    "a module that a module imports": (
+        "echo '*.txt filter=f' > .gitattributes; git config filter.f.clean 'python3 -m json.tool'",
+        """mkdir argparse; echo "open('{canary}', 'w')" > argparse/__init__.py""",
+    ),
+    "a module beside a script": (
+        "mkdir tools; echo 'import json' > tools/clean.py; echo '*.txt filter=f' > .gitattributes;"
+        "git config filter.f.clean 'python3 tools/clean.py'",
+        """echo "open('{canary}', 'w')" > tools/json.py""",
+    ),
+    "a module beside a script that says who runs it": (
+        "mkdir tools; printf '#!/usr/bin/env python3\nimport json\n' > tools/clean; chmod +x tools/clean;"
+        "echo '*.txt filter=f' > .gitattributes; git config filter.f.clean tools/clean",
+        """echo "open('{canary}', 'w')" > tools/json.py""",
+    ),
+    "a module beside a script at the top": (
+        "echo 'import json' > clean.py; echo '*.txt filter=f' > .gitattributes;"
+        "git config filter.f.clean 'python3 clean.py'",
+        """echo "open('{canary}', 'w')" > json.py""",
+    ),
+    "a command that says where it is": (
+        """mkdir tools; touch tools/clean; chmod +x tools/clean; echo '*.txt filter=f' > .gitattributes
+        git config filter.f.clean '"$PWD"/tools/clean'""",
+        "plant tools/clean",
+    ),
+    "a command that asks where it is": (
+        """mkdir tools; touch tools/clean; chmod +x tools/clean; echo '*.txt filter=f' > .gitattributes
+        git config filter.f.clean '$(pwd)/tools/clean'""",
+        "plant tools/clean",
+    ),
+    "a command that goes elsewhere first": (
+        "echo '*.txt filter=f' > .gitattributes; git config filter.f.clean 'cd tools && ./clean'",
+        "mkdir tools; plant tools/clean",
+    ),
+    "a command that is run elsewhere": (
+        "echo '*.txt filter=f' > .gitattributes; git config filter.f.clean 'env -C tools ./clean'",
+        "mkdir tools; plant tools/clean",
+    ),
+    "a script that a shell is told to source": (
+        """echo '*.txt filter=f' > .gitattributes; git config filter.f.clean "bash -euo pipefail -c '. ./clean'" """,
+        "plant clean",
+    ),
     "a bare repository that was there": (
         "git init -q s; mv s/.git store; rmdir s; git config -f store/config core.worktree $PWD",
         "git config -f store/config core.fsmonitor {touch}",
@@ -206,7 +296,7 @@ def test_what_the_operator_s_settings_name_is_not_the_worker_s(
     setting, planting = ORDERS[way]
     script = f"""
         plant() {{ rm -f "$1"; printf '#!/bin/sh\\ntouch {canary}\\n' > "$1"; chmod +x "$1"; }}
-        {planting.format(touch=f"'touch {canary};false'")}
+        {planting.format(touch=f"'touch {canary};false'", canary=canary)}
     """
     subprocess.run(["sh", "-ec", setting], cwd=top, check=True)
     nested = survey(top).repositories
@@ -225,7 +315,7 @@ def test_a_file_that_names_a_repository_is_another_once_it_names_another(top: Pa
     before = now(top)
     assert quarantine(top, before) == ()
     (top / "lib" / ".git").write_text("gitdir: planted\n")
-    assert quarantine(top, before) == ("lib/.git",)
+    assert quarantine(top, before) == (("lib/.git", "lib/.git.quarantined"),)
 
 
 @pytest.mark.parametrize(
@@ -245,6 +335,58 @@ def test_a_file_that_names_a_repository_is_another_once_it_names_another(top: Pa
 def test_of_a_command_what_may_be_a_file_counts(top: Path, command: str, paths: list[str]) -> None:
     git(top, "config", "filter.f.clean", command.removeprefix("!"))
     assert list(executed(find(top))) == sorted(paths)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "path"),
+    [
+        ("tar.foo.command", "./t/it", "t/it"),
+        ("gc.recentObjectsHook", "./t/it", "t/it"),
+        ("imap.tunnel", "./t/it -q", "t/it"),
+        ("hook.lint.command", "t/it", "t/it"),
+        ("lfs.customtransfer.c.path", "t/it", "t/it"),
+        ("lfs.customtransfer.c.args", "t/it", "t/it"),
+        ("lfs.extension.e.clean", "t/it %f", "t/it"),
+        ("core.alternateRefsCommand", "t/it", "t/it"),
+        ("svn.authorsProg", "t/it", "t/it"),
+        ("web.browser", "t/it", "t/it"),
+        ("remote.x.vcs", "t/it", "t/it"),
+        ("remote.x.url", "ext::./t/it %S", "t/it"),
+        ("remote.x.pushurl", "ext::sh -c ./t/it", "t/it"),
+        ("url.ext::./t/it.insteadOf", "x:", "t/it"),
+        ("commit.template", "t/it", None),
+        ("core.excludesFile", "t/it", None),
+        ("user.email", "it@example.org", None),
+        ("remote.x.url", "../t/it", None),
+        ("credential.helper", "gcloud.sh", None),
+    ],
+)
+def test_a_key_that_names_a_command_is_known_by_its_end(top: Path, key: str, value: str, path: str | None) -> None:
+    git(top, "config", key, value)
+    assert executed(find(top)) == ((path,) if path else ())
+
+
+def test_the_operator_s_own_folder_of_hooks_stands_in_each_repository(top: Path) -> None:
+    git(top, "config", "--global", "core.hooksPath", ".hooks")
+    git(top, "config", "core.fsmonitor", "./watch")
+    git(top, "init", "-q", "lib")
+    assert executed(find(top), ["lib/.git"]) == (".hooks", "lib/.hooks", "watch")
+
+
+@pytest.mark.parametrize("option", ["-I", "-P", "-sP"])
+def test_python_that_looks_nowhere_of_its_own_needs_no_names(top: Path, option: str) -> None:
+    (top / "tools").mkdir()
+    (top / "tools" / "clean.py").touch()
+    git(top, "config", "filter.f.clean", f"python3 {option} tools/clean.py")
+    assert executed(find(top)) == ("tools/clean.py",)
+
+
+def test_what_a_hook_only_speaks_of_stays_the_worker_s(top: Path) -> None:
+    (top / "README.md").touch()
+    (top / "tools.sh").touch()
+    hook = top / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\n# see tools.sh\necho 'see README.md'\ncat absent.json part0\n")
+    assert executed(find(top)) == ()
 
 
 def test_below_the_top_what_counts_is_what_lies_in_the_workspace(top: Path) -> None:
@@ -286,7 +428,7 @@ def test_a_repository_made_where_there_was_none_is_renamed(tmp_path: Path, canar
     place.mkdir()
     before = now(place)
     session(place, f"git init -q; echo x > x; git add x; git config core.fsmonitor 'touch {canary}; false'")
-    assert quarantine(place, before) == (".git",)
+    assert quarantine(place, before) == ((".git", ".git.quarantined"),)
     operate(place)
     assert not canary.exists()
     assert sorted(os.listdir(place / ".git.quarantined")) != []
@@ -319,6 +461,8 @@ def test_names_depth_and_numbers_do_not_matter(top: Path) -> None:
     subprocess.run([sys.executable, top.parent / "script.py"], cwd=top, check=True)
     renamed = quarantine(top, before)
     assert len(renamed) == 6 + 3000 + 1 + 1 + 1 + 1
+    assert len(planted.named(renamed)) == planted.MOST_NAMED
+    assert max(len(one.path) for one in renamed) < 2100
     assert (top / "taken" / ".git.quarantined-2").is_dir()
     assert (top / "links" / ".git.quarantined").is_symlink()
     assert stat.S_IMODE(os.stat(top / "closed").st_mode) == 0

@@ -9,36 +9,37 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from proctor.repository.commands import Named, at, of_shell, of_words, orders, together
 from proctor.repository.layout import REPOSITORY, Layout, common_of, pointed
 from proctor.repository.source import Setting, configured, operator_settings
 
 _COMMANDS = re.compile(
-    r"core\.(fsmonitor|sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)"
-    r"|filter\..+\.(clean|smudge|process)"
-    r"|diff\.external|diff\..+\.(command|textconv)"
-    r"|merge\..+\.driver|(merge|diff)tool\..+\.(cmd|path)"
-    r"|gpg\.(.+\.)?(program|defaultkeycommand)"
-    r"|credential\.(.+\.)?helper"
-    r"|pager\..+|sequence\.editor|interactive\.difffilter|trailer\..+\.(command|cmd)|browser\..+\.(cmd|path)"
-    r"|man\..+\.(cmd|path)|uploadpack\.packobjectshook|remote\..+\.(uploadpack|receivepack)"
-    r"|sendemail\.(.+\.)?(smtpserver|tocmd|cccmd|headercmd|sendmailcmd)|guitool\..+\.cmd|instaweb\.httpd",
+    r"(.+\.)?([\w-]*(command|cmd|hook|helper|program|prog|driver|editor|pager|askpass|tunnel|textconv|difffilter|path"
+    r"|browser|viewer|tool)|clean|smudge|process|args|external|httpd|uploadpack|receivepack|vcs|smtpserver|fsmonitor"
+    r"|gitproxy)|pager\..+",
     re.S,
 )
-_SHELL = re.compile(r"alias\..+|submodule\..+\.update|merge\.tool", re.S)
+"""By the last part of a key. One too many costs little: only words that look like files count."""
+_SHELL = re.compile(r"alias\..+|submodule\..+\.update", re.S)
 """Commands only where the value begins with an exclamation mark."""
+_REWRITES = re.compile(r"url\.(ext::.*)\.(push)?insteadof", re.S)
+_TRANSPORT = "ext::"
 _INCLUDES = re.compile(r"include\.path|includeif\..+\.path", re.S)
 _FOLDERS = re.compile(r"core\.hookspath|init\.templatedir|core\.worktree")
-_TOP = re.compile(r"\$\(git rev-parse --show-toplevel\)/|`git rev-parse --show-toplevel`/|\$\{?GIT_WORK_TREE\}?/")
-_BETWEEN = ";&|(){}\n`"
-_ASSIGNED = re.compile(r"\w+=")
-_BEFORE = frozenset(("!", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "then", "time", "while"))
-_RUNS_FILES = re.compile(r"(ba|da|k|z|fi)?sh|python[\d.]*|perl|ruby|node|deno|bun|php|lua\w*|awk|Rscript|source|\.")
-_FILE = re.compile(r"/|\.\w+$")
+_HOOKS = "core.hookspath"
 _SWITCHES = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
+_NAMES = (
+    *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg"),
+    *("commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update"),
+    *("proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc"),
+    *("post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change"),
+)
+_MOST_HOOKS = 200
+_MOST_LINKS = 40
+_CONFIGS = ("config", "config.worktree")
 
 
 def executed(layout: Layout, nested: Iterable[str] = ()) -> tuple[str, ...]:
@@ -49,16 +50,24 @@ def executed(layout: Layout, nested: Iterable[str] = ()) -> tuple[str, ...]:
     """
     workspace = layout.workspace
     found: set[Path] = set()
-    for one in operator_settings(layout):
-        found.update(_of_setting(one, layout.top))
+    settings = operator_settings(layout)
+    found.update(_of_settings(settings, layout.top, workspace))
     if layout.git_dir and layout.common:
         for git_dir in {layout.git_dir, layout.common}:
-            found.update(_links(git_dir))
+            found.update(_of_git_dir(git_dir, layout.top, workspace))
             if layout.top / REPOSITORY != git_dir:
                 found.add(git_dir)
+    nested = tuple(nested)
+    own = tuple(_everywhere(settings, layout)) if nested else ()
     for name in nested:
-        found.update(_of_nested(workspace / name))
+        found.update(_of_nested(workspace / name, own, workspace))
     return tuple(sorted(_inside(found, workspace)))
+
+
+def by_commands(commands: Iterable[Sequence[str]], workspace: Path) -> tuple[str, ...]:
+    """The same of commands that are run in the workspace without a shell."""
+    named = together(of_words(words, workspace) for words in commands)
+    return tuple(sorted(_inside(orders(named, workspace, workspace), workspace)))
 
 
 def standing(workspace: Path, paths: Iterable[str]) -> tuple[str, ...]:
@@ -69,77 +78,80 @@ def standing(workspace: Path, paths: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _of_setting(one: Setting, top: Path) -> Iterator[Path]:
-    value = one.value
-    if _INCLUDES.fullmatch(one.key):
-        yield _at(one.origin.parent if one.origin else top, value)
-    elif _FOLDERS.fullmatch(one.key):
-        yield _at(top, value)
-    elif value.lower() in _SWITCHES:
+def _of_settings(settings: Iterable[Setting], top: Path, workspace: Path) -> Iterator[Path]:
+    commands = []
+    for one in settings:
+        value = one.value
+        if _INCLUDES.fullmatch(one.key):
+            yield at(one.origin.parent if one.origin else top, value)
+        elif _FOLDERS.fullmatch(one.key):
+            yield at(top, value)
+            if one.key == _HOOKS:
+                yield from _of_hooks(at(top, value), top, workspace)
+        elif rewritten := _REWRITES.fullmatch(one.key):
+            commands.append(of_shell(rewritten[1].removeprefix(_TRANSPORT), top))
+        elif value.startswith(_TRANSPORT):
+            commands.append(of_shell(value.removeprefix(_TRANSPORT), top))
+        elif value.lower() in _SWITCHES:
+            continue
+        elif _COMMANDS.fullmatch(one.key) or (_SHELL.fullmatch(one.key) and value.startswith("!")):
+            commands.append(of_shell(value.removeprefix("!"), top))
+    yield from orders(together(commands), top, workspace)
+
+
+def _of_hooks(folder: Path, top: Path, workspace: Path) -> Iterator[Path]:
+    """What the hooks in a folder are links to, and what they name. They run at the top."""
+    if workspace.is_relative_to(folder):  # not a folder for hooks alone, which could be kept as a whole
+        hooks = {folder / name for name in _NAMES}
+        yield from hooks
+        yield from orders(Named(runs=hooks), top, workspace)
         return
-    elif _COMMANDS.fullmatch(one.key) or (_SHELL.fullmatch(one.key) and value.startswith("!")):
-        yield from _words(value.removeprefix("!"), top)
+    if folder.name == "_" and workspace in folder.parent.parents:  # what Husky makes runs what is beside it
+        yield folder.parent
+    folders = [folder, folder.parent] if folder.name == "_" else [folder]
+    entries = {path for place in folders for path in _entries(place) if path.suffix != ".sample"}
+    for path in entries:
+        yield from _target(path)
+    yield from orders(Named(runs=entries), top, workspace)
 
 
-def _words(command: str, top: Path) -> Iterator[Path]:
-    """The files that a shell command may run or read orders from.
-
-    A program's name is looked up on PATH unless it holds a slash. A word after it may be a file where it looks like
-    one, and where the program is one that runs files; a folder is a thing to work on.
-    """
-    for words in _commands(_TOP.sub("./", command)):
-        while words and (_ASSIGNED.match(words[0]) or words[0] in _BEFORE):
-            words.pop(0)
-        program, *others = words or [""]
-        runs_files = _RUNS_FILES.fullmatch(program.rpartition("/")[2]) is not None
-        if runs_files and "-c" in others[:-1]:
-            at = others.index("-c")
-            yield from _words(others.pop(at + 1), top)
-        names = [name for word in others for name in {word, word.rpartition("=")[2]} if not name.startswith(("-", "%"))]
-        files = [name for name in names if name and (runs_files or _FILE.search(name))]
-        for name in [program, *files] if "/" in program else files:
-            path = _at(top, name)
-            if not path.is_dir():
-                yield path
-
-
-def _commands(text: str) -> Iterator[list[str]]:
-    """The words of each simple command of a shell's line."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=_BETWEEN)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
+def _entries(folder: Path) -> list[Path]:
     try:
-        words = list(lexer)
-    except ValueError:  # quotes that do not end
-        yield from _commands(re.sub("['\"\\\\]", " ", text))
-        return
-    for between, group in itertools.groupby(words, lambda word: bool(word) and not word.strip(_BETWEEN)):
-        if not between:
-            yield list(group)
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in itertools.islice(entries, _MOST_HOOKS)]
+    except OSError:
+        return []
 
 
-def _at(folder: Path, name: str) -> Path:
-    """An absolute path with its links as they are; `~` is the operator's."""
-    return Path(os.path.normpath(folder / os.path.expanduser(name)))
-
-
-def _links(git_dir: Path) -> Iterator[Path]:
+def _of_git_dir(git_dir: Path, top: Path, workspace: Path) -> Iterator[Path]:
     """What of a repository's own folder is a link: its hooks may stand in the tree, under version control."""
     for name in ("hooks", "config", "config.worktree", "commondir", "modules", "info", "info/attributes"):
         yield from _target(git_dir / name)
-    if (git_dir / "hooks").is_dir():
-        for entry in os.scandir(git_dir / "hooks"):
-            yield from _target(Path(entry.path))
+    yield from _of_hooks(git_dir / "hooks", top, workspace)
 
 
 def _target(path: Path) -> Iterator[Path]:
-    if path.is_symlink():
-        yield Path(os.path.normpath(path.parent / os.readlink(path)))
+    """What a link leads to, with each link on the way."""
+    for _ in range(_MOST_LINKS):
+        if not path.is_symlink():
+            return
+        path = Path(os.path.normpath(path.parent / os.readlink(path)))
+        yield path
         yield Path(os.path.realpath(path))
 
 
-def _of_nested(git: Path) -> Iterator[Path]:
-    top = git.parent
+def _everywhere(settings: Iterable[Setting], layout: Layout) -> Iterator[Setting]:
+    """Those that hold for the repositories below this one too, or may: the operator's own, conditions or not."""
+    folders = [folder for folder in (layout.git_dir, layout.common) if folder]
+    for one in settings:
+        if one.origin and any(one.origin.is_relative_to(folder) for folder in folders):
+            continue
+        yield one
+        if one.origin and one.key.startswith("includeif."):
+            yield from configured(at(one.origin.parent, one.value))
+
+
+def _of_nested(git: Path, own: Sequence[Setting], workspace: Path) -> Iterator[Path]:
     git_dir = git
     if git.is_symlink():
         yield from _target(git)
@@ -153,11 +165,11 @@ def _of_nested(git: Path) -> Iterator[Path]:
     common = common_of(git_dir)
     if common != git_dir:
         yield common
-    for folder in {git_dir, common}:
-        yield from _links(folder)
-        for name in ("config", "config.worktree"):
-            for one in configured(folder / name):
-                yield from _of_setting(one, top)
+    settings = [one for folder in {git_dir, common} for name in _CONFIGS for one in configured(folder / name)]
+    for top in {git.parent, *([] if git.name == REPOSITORY else [git])}:
+        yield from _of_settings((*own, *settings), top, workspace)
+        for folder in {git_dir, common}:
+            yield from _of_git_dir(folder, top, workspace)
 
 
 def _inside(paths: Iterable[Path], workspace: Path) -> Iterator[str]:
