@@ -98,7 +98,7 @@ def test_streams_and_exit_status_are_passed_through(foreground: Callable[..., su
 def test_a_command_that_is_not_there_is_refused_in_our_words(foreground: Callable[..., subprocess.Popen[str]]) -> None:
     _, err = (process := foreground("no-such-program")).communicate(timeout=30)
     assert process.returncode == 2
-    assert err.splitlines()[-1] == "proctor: no-such-program: not found inside the sandbox, or not a program"
+    assert err.strip() == "proctor: no-such-program: not found inside the sandbox, or not a program"
 
 
 def test_termination_ends_a_command_that_ignores_it(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -43,9 +44,13 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb; its exit code."""
     words, command = _split(sys.argv[1:] if arguments is None else arguments)
-    given = parser().parse_args(words)
+    top = parser()
+    given, extra = top.parse_known_args(words)
+    if extra:
+        hint = f"; the command comes last, after `--`: proctor sandbox {_meant(given, extra)}"
+        top.error(f"unrecognized arguments: {shlex.join(extra)}{hint if given.verb == 'sandbox' else ''}")
     if given.verb is None:
-        parser().print_help()
+        top.print_help()
         return ExitCode.USAGE
     given.command = command
     if given.verb == "note":
@@ -65,6 +70,13 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader went away: end quietly, as other tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+
+
+def _meant(given: argparse.Namespace, extra: list[str]) -> str:
+    """How a command that was written without `--` is to be written, as far as can be told."""
+    folder = [given.dir] if Path(given.dir).is_dir() and given.dir != "." else []
+    first = [] if Path(given.dir).is_dir() else [given.dir]
+    return shlex.join([*folder, "--", *first, *extra])
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

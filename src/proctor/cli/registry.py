@@ -37,6 +37,12 @@ def _value(name: str, text: str, **more: Any) -> Add:
     return lambda parser: parser.add_argument(name, help=text, **more)
 
 
+def _sandbox(parser: argparse.ArgumentParser) -> None:
+    """What argparse cannot know: the command's words are not ours to parse."""
+    parser.usage = "%(prog)s [-h] [--explain] [--yes] [--json] [DIR] -- CMD ..."
+    parser.epilog = "CMD and its words come last, after --, for example: proctor sandbox -- sh -c 'ls ~; id'"
+
+
 JSON = _flag("--json", "print data as JSON")
 REASON = _value("--reason", "a word to the worker", metavar="T", default="")
 ID = _value("--id", "which request", metavar="ID", required=True, type=int)
@@ -85,7 +91,7 @@ VERBS: tuple[Verb, ...] = (
           _value("--by", "by how much", metavar="N", required=True))),
     Verb("sandbox", "work:sandbox", "run any command, after --, exactly as a worker would be run",
           (_flag("--explain", "say what a worker could read, write and reach"),
-          _flag("--yes", "copy files with a second name, however many"), JSON)),
+          _flag("--yes", "copy files with a second name, however many"), JSON, _sandbox)),
     Verb("demo", "demo:demo", "copy a sample workspace somewhere fresh and run it",
          (_value("name", "which sample", nargs="?", default="csv_tool", metavar="NAME"), *RUN,
           _value("--into", "where to copy it", metavar="DIR"), _flag("--list", "name the samples")), takes_dir=False),

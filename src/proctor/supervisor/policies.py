@@ -40,8 +40,13 @@ def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
     """The policy of one iteration's worker, whatever the workspace holds."""
     policy = base(s.workspace, s.terms.contract)
     specs = tuple(task.spec for task in s.state.tasks if task.spec)
+    return in_session(replace(policy, protect=(*policy.protect, *specs)), door.folder, intent.task, intent.model)
+
+
+def in_session(policy: Policy, door: Path, task: ev.TaskId, model: str | None) -> Policy:
+    """The policy with what only a worker of a session gets: its door, the gateway, and what tells it of them."""
     told = {
-        "PROCTOR_TASK": str(intent.task),
+        "PROCTOR_TASK": str(task),
         "PROCTOR_BRIEF": f"{DOOR}/brief.md",
         "PROCTOR_ANSWERS": f"{DOOR}/answers",
         "ANTHROPIC_BASE_URL": f"http://{GATEWAY}",
@@ -49,10 +54,9 @@ def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
         "ANTHROPIC_API_KEY": "placeholder",
         "OPENAI_API_KEY": "placeholder",
     }
-    if intent.model:
-        told["PROCTOR_MODEL"] = intent.model
-    protect = (*policy.protect, *specs)
-    return replace(policy, protect=protect, environment={**policy.environment, **told}, door=door.folder, listen=True)
+    if model:
+        told["PROCTOR_MODEL"] = model
+    return replace(policy, environment={**policy.environment, **told}, door=door, listen=True)
 
 
 def for_check(s: Session) -> Policy:
