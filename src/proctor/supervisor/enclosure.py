@@ -94,8 +94,8 @@ def _must_be_few(workspace: Path, paths: Sequence[str], what: str, fix: str) -> 
             raise Unrecoverable(f"{workspace} holds {said}: {fix}; it begins with {safe_line(path, 80)}", "sandbox")
 
 
-def lift(workspace: Path, before: planted.Before | None, repository: Path) -> tuple[str, ...]:
-    """Renames what appeared since and the operator's git would obey, once no worker runs; the paths as they were.
+def lift(workspace: Path, before: planted.Before | None, repository: Path) -> tuple[planted.Renamed, ...]:
+    """Renames what appeared since and the operator's git would obey, once no worker runs; says what.
 
     The session's own repository, at `repository`, is made one that no git works in before the next launch.
     """
