@@ -250,12 +250,13 @@ class Quarantined(Event, frozen=True, tag="quarantined"):
     """What the operator's git would have obeyed and a worker had made: renamed, nothing lost.
 
     `paths` are the names that were, a `.git`, the HEAD of a bare repository, or what git would run. `now` are the names
-    since, in the same order; journals of before have none.
+    since, in the same order; journals of before have none. `more` are not named.
     """
 
     iteration: int
     paths: tuple[str, ...]
     now: tuple[str, ...] = ()
+    more: int = 0
 
 
 class Autorun(Event, frozen=True, tag="autorun"):

@@ -151,6 +151,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tampered_in: int = 0
     exposed: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
+    quarantined_more: int = 0
+    """Those that are not named."""
     autorun: tuple[str, ...] = ()
     start_failures: int = 0
 
@@ -372,7 +374,9 @@ def _taken_over(state: State, _: ev.Row, e: ev.TakenOver) -> Changes:
 @_on(ev.Quarantined)
 def _quarantined(state: State, _: ev.Row, e: ev.Quarantined) -> Changes:
     before = (path for path in state.quarantined if path not in e.paths)
-    return {"quarantined": tuple(dict.fromkeys((*before, *e.paths)))[-MOST_PATHS:]}
+    paths = tuple(dict.fromkeys((*before, *e.paths)))
+    more = state.quarantined_more + e.more + max(0, len(paths) - MOST_PATHS)
+    return {"quarantined": paths[-MOST_PATHS:], "quarantined_more": more}
 
 
 @_on(ev.Autorun)

@@ -12,18 +12,23 @@ import hashlib
 import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from proctor.repository.layout import REPOSITORY, content
 from proctor.sandbox.below import open_own
+from proctor.text import CUT
 
 STATE = ".proctor"
 SUFFIX = "quarantined"
+MOST_NAMED = 200
+MOST_TEXT = 64 * 1024
 
 _NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.ENOENT)
 _MOST = 1 << 20
+_LONGEST = 2000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -41,6 +46,13 @@ class Before:
     executed: dict[str, str] = field(default_factory=dict)
 
 
+class Renamed(NamedTuple):
+    """A path relative to the workspace, and the name that it has `now`; of long ones, the middle is left out."""
+
+    path: str
+    now: str
+
+
 def look(workspace: Path, repositories: Iterable[str], executed: Iterable[str], bare: Iterable[str] = ()) -> Before:
     """Notes what is there now. `repositories` are the `.git` below the workspace, as a survey of it lists them;
     `executed` is what `executed()` says; `bare` what `bare_repositories()` finds."""
@@ -51,21 +63,27 @@ def look(workspace: Path, repositories: Iterable[str], executed: Iterable[str], 
     )
 
 
+def named(renamed: Sequence[Renamed]) -> tuple[Renamed, ...]:
+    """The first of them, as many as can be told: at most MOST_NAMED, with MOST_TEXT characters, but one at least."""
+    length = itertools.accumulate(len(one.path) + len(one.now) for one in renamed[:MOST_NAMED])
+    return tuple(renamed[: max(1, sum(total <= MOST_TEXT for total in length))])
+
+
 def bare_repositories(workspace: Path) -> tuple[str, ...]:
     """Folders that git takes for repositories when one works in them, though none is named `.git`."""
-    return tuple(sorted(path.removesuffix("HEAD").rstrip("/") for path in _Walk(workspace, None).run()))
+    return tuple(sorted(one.path.removesuffix("HEAD").rstrip("/") for one in _Walk(workspace, None).run()))
 
 
-def quarantine(workspace: Path, before: Before, state: str = STATE) -> tuple[str, ...]:
+def quarantine(workspace: Path, before: Before, state: str = STATE) -> tuple[Renamed, ...]:
     """Renames, in place, what appeared since: each `.git` of whatever type, the HEAD of each bare repository, and each
-    path that the operator's git would execute. The paths that were, sorted.
+    path that the operator's git would execute. What was renamed, sorted.
 
     OSError when the workspace itself cannot be read.
     """
     gone = list(_Walk(workspace, before, state).run())
     for name, was in before.executed.items():
-        if _led_to(workspace / name) not in ("", was) and (path := _rename_below(workspace, name)) is not None:
-            gone.append(path)
+        if _led_to(workspace / name) not in ("", was) and (one := _rename_below(workspace, name)) is not None:
+            gone.append(one)
     return tuple(sorted(gone))
 
 
@@ -115,8 +133,8 @@ class _Walk:
         self._before = before
         self._way: list[_Place] = []
 
-    def run(self) -> Iterator[str]:
-        """The paths of what was renamed, as they were; of what lies in a renamed folder none."""
+    def run(self) -> Iterator[Renamed]:
+        """What was renamed, but for what lies in a renamed folder."""
         here = open_own(self._workspace)
         try:
             self._way.append(_Place("", _identity(here)))
@@ -155,7 +173,7 @@ class _Walk:
         del self._way[1:]
         return open_own(self._workspace)
 
-    def _look(self, here: int) -> Iterator[str]:
+    def _look(self, here: int) -> Iterator[Renamed]:
         place = self._way[-1]
         names = set()
         with os.scandir(here) as entries:
@@ -170,7 +188,7 @@ class _Walk:
         if "head" in names and ({"objects", "refs"} <= names or "commondir" in names) and _what("HEAD", here):
             yield from self._bare(here)
 
-    def _repository(self, here: int, what: str) -> Iterator[str]:
+    def _repository(self, here: int, what: str) -> Iterator[Renamed]:
         place, path = self._way[-1], self._path(REPOSITORY)
         place.todo = [item for item in place.todo if not _same(item[0], REPOSITORY, here)]
         if self._before is None or self._before.repositories.get(path) == what:
@@ -178,18 +196,17 @@ class _Walk:
         new = _rename(here, REPOSITORY)
         place.todo.append((new or REPOSITORY, True))  # work in it would still be work in a repository
         if new and not place.gone:
-            yield path
+            yield Renamed(_short(path), _short(self._path(new)))
 
-    def _bare(self, here: int) -> Iterator[str]:
-        place = self._way[-1]
+    def _bare(self, here: int) -> Iterator[Renamed]:
+        place, new = self._way[-1], "HEAD"
         if self._before is not None:
             was = self._before.bare.get(self._path())
             if was is not None and was == _deciding(Path(f"/proc/self/fd/{here}")):
                 return
-            if not _rename(here, "HEAD"):
-                return
-        if not place.gone:
-            yield self._path("HEAD")
+            new = _rename(here, "HEAD")
+        if new and not place.gone:
+            yield Renamed(_short(self._path("HEAD")), _short(self._path(new)))
 
     def _path(self, *last: str) -> str:
         return "/".join((*(place.name for place in self._way[1:]), *last))
@@ -205,6 +222,11 @@ class _Place:
     mode: int | None = None
     gone: bool = False
     todo: list[tuple[str, bool]] = field(default_factory=list)
+
+
+def _short(path: str) -> str:
+    """Trees can be so deep that all their paths together fill the memory."""
+    return path if len(path) <= _LONGEST else f"{path[: _LONGEST // 2]}{CUT}{path[-_LONGEST // 2 :]}"
 
 
 def _same(name: str, other: str, folder: int) -> bool:
@@ -237,15 +259,16 @@ def _enter(name: str, above: int) -> tuple[int, int | None]:
         os.close(place)
 
 
-def _rename_below(workspace: Path, name: str) -> str | None:
-    """Renames the last component of a path, or the first that is a link; what was renamed, None if nothing was."""
+def _rename_below(workspace: Path, name: str) -> Renamed | None:
+    """Renames the last component of a path, or the first that is a link; None if nothing was renamed."""
     parts = name.split("/")
     here = open_own(workspace)
     try:
         for depth, part in enumerate(parts):
             is_link = stat.S_ISLNK(os.stat(part, dir_fd=here, follow_symlinks=False).st_mode)
             if is_link or depth == len(parts) - 1:
-                return "/".join(parts[: depth + 1]) if _rename(here, part) else None
+                new = _rename(here, part)
+                return Renamed("/".join(parts[: depth + 1]), "/".join((*parts[:depth], new))) if new else None
             following, _ = _enter(part, here)
             os.close(here)
             here = following

@@ -59,8 +59,8 @@ class Survey:
 
     `repositories` are the `.git` below it, of whatever type. `linked` is empty unless asked for, and says nothing of
     files in those. `unread` are folders that could not be opened: what they hold is unknown. `whole` is False when
-    the walk ended at `folders` of them, or, if `abundant`, as it had too much to name. `configured` are the folders that
-    may hold settings of agents.
+    the walk ended at `folders` of them, or, if `abundant`, as it had too much to name. `configured` are the folders
+    that may hold settings of agents.
     """
 
     repositories: tuple[str, ...]

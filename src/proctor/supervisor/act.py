@@ -17,6 +17,7 @@ from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
 from proctor.oracle.bench import WALLED
+from proctor.repository import planted
 from proctor.sandbox.points import Points, Vigil
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Running as Sandbox
@@ -142,8 +143,8 @@ async def put_right(s: Session, iteration: int) -> None:
     before = enclosure.remembered(iteration_dir(s.state_dir, iteration))
     renamed = await asyncio.to_thread(enclosure.lift, s.workspace, before, s.session_repository)
     if renamed:
-        was, now = zip(*renamed, strict=True)
-        s.append(ev.Quarantined(iteration=iteration, paths=was, now=now))
+        was, now = zip(*planted.named(renamed), strict=True)
+        s.append(ev.Quarantined(iteration=iteration, paths=was, now=now, more=len(renamed) - len(was)))
 
 
 async def watch_repositories(s: Session) -> None:

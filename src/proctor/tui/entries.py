@@ -17,7 +17,7 @@ from typing import Any
 
 from proctor.journal import events as ev
 from proctor.journal.stream import Line as StreamLine
-from proctor.text import safe_line
+from proctor.text import CUT, safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
@@ -295,7 +295,8 @@ def _quarantined(e: ev.Quarantined) -> Told:
         for what, paths in (("made by the worker as a repository", stores), ("your git would run it", orders))
         if paths
     ]
-    back = [f"mv {shlex.quote(now)} {shlex.quote(path)}" for path, now in renamed[:2]]
+    told += [f"and {e.more:,} more"] if e.more else []
+    back = [f"mv {shlex.quote(now)} {shlex.quote(path)}" for path, now in renamed[:2] if CUT not in now]
     told += [f"once you have looked, back with: {' && '.join(back)}"] if back else []
     return "git", "; ".join(told), Role.DANGER
 

@@ -19,11 +19,12 @@ _LIGHTS = {
 
 
 class Warned(NamedTuple):
-    """A warning: its word, the reason in a sentence, and every path that it is about."""
+    """A warning: its word, the reason in a sentence, and the paths that it is about; `more` have no name here."""
 
     word: str
     why: str
     paths: tuple[str, ...]
+    more: int = 0
 
 
 def warnings(view: View) -> list[Warned]:
@@ -33,7 +34,7 @@ def warnings(view: View) -> list[Warned]:
     if state is not None:
         found += [
             Warned("renamed", "Your git would have obeyed it, so it got another name; nothing is lost.",
-                   state.quarantined),
+                   state.quarantined, state.quarantined_more),
             Warned("careful", "Your tools run these by themselves: look before you open the folder.",
                    state.autorun),
         ]  # fmt: skip
@@ -43,9 +44,10 @@ def warnings(view: View) -> list[Warned]:
 def page(view: View) -> list[str]:
     """Every warning with its reason and all of its paths, to be read."""
     found: list[str] = []
-    for word, why, paths in warnings(view):
-        found += [*([""] if found else []), f"{word} {len(paths):,}", why]
+    for word, why, paths, more in warnings(view):
+        found += [*([""] if found else []), f"{word} {len(paths) + more:,}", why]
         found += [f"  {safe_line(path, 4096)}" for path in paths]
+        found += [f"  and {more:,} more"] if more else []
     return found or ["Nothing is to be looked at."]
 
 
@@ -85,7 +87,7 @@ def drift(view: View, room: int, rows: int = 100, key: str = "") -> list[Line]:
 
 def _row(warned: Warned, room: int) -> Line:
     """The word, how many paths there are, the first of them, and whether more follow."""
-    count = len(warned.paths)
+    count = len(warned.paths) + warned.more
     head = line((f"● {warned.word}", Role.DANGER), (f" {count:,}" if count > 1 else "", Role.DANGER), "  ")
     left = max(0, room - width(head))
     first = safe_line(warned.paths[0], 300)
