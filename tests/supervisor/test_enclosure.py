@@ -13,6 +13,7 @@ from proctor.contract.load import load
 from proctor.errors import Unrecoverable
 from proctor.sandbox.choose import passthrough
 from proctor.supervisor import enclosure, policies
+from proctor.supervisor.act import made_repositories
 
 CONTRACT = """\
 goal: try
@@ -146,3 +147,9 @@ def test_fifos_that_cannot_all_be_covered_are_refused_in_one_line(workspace: Pat
     assert refusal.value.word == "sandbox"
     assert len(str(refusal.value)) < 500
     subprocess.run(["rm", "-rf", workspace], check=True)
+
+
+def test_a_flood_of_repositories_is_told_in_one_line() -> None:
+    assert made_repositories(["a/.git"]).count("a/.git: use no git there until it is renamed") == 1
+    said = made_repositories([f"r{number}/.git" for number in range(15_000)])
+    assert "r0/.git, r1/.git, r2/.git and 14,997 more: use no git there until they are renamed" in said

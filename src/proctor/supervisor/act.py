@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,10 @@ YOUNG = 5.0
 """A worker that fails within so many seconds without a sign of work has not started."""
 LOOK_EVERY = 2.0
 """Seconds between looks for repositories that a running worker made."""
+MOST_LOOKS_TOLD = 10
+"""Rows about the repositories that one worker makes."""
+MOST_NESTED = 200
+"""Of these, so many are named live."""
 BACK_OFF = (1.0, 3.0)
 """Seconds to wait after a first and a second failed start."""
 CHECK_EVERY = 0.01
@@ -148,16 +153,30 @@ async def put_right(s: Session, iteration: int) -> None:
 
 
 async def watch_repositories(s: Session) -> None:
-    """Say while a worker runs that it has made a repository. Looking takes a twentieth of the time at most."""
+    """Say while a worker runs that it has made repositories. Looking takes a twentieth of the time at most."""
+    whose, told, rows = None, set[str](), 0
     while True:
         begun = time.monotonic()
         running = s.running
         if running is not None and running.before is not None:
             found = await asyncio.to_thread(enclosure.new_repositories, s.workspace, running.before)
-            for name in set(found) - set(running.nested):
-                s.log("git", f"the worker made a repository, {safe_line(name)}: use no git there until it is renamed")
-            running.nested = found
+            if running is not whose:
+                whose, told, rows = running, set(), 0
+            if (new := [name for name in found if name not in told]) and rows < MOST_LOOKS_TOLD:
+                rows += 1
+                s.log("git", made_repositories(new))
+            told.update(new)
+            running.nested = tuple(safe_line(name, 300) for name in found[:MOST_NESTED])
+            running.nested_more = len(found) - len(running.nested)
         await asyncio.sleep(max(LOOK_EVERY, 20 * (time.monotonic() - begun)))
+
+
+def made_repositories(names: Sequence[str]) -> str:
+    """One line, however many there are."""
+    first = ", ".join(safe_line(name, 200) for name in names[:3])
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    what, where = ("repositories", "they are") if len(names) > 1 else ("a repository", "it is")
+    return f"the worker made {what}, {first}{more}: use no git there until {where} renamed"
 
 
 def _points(s: Session, policy: Policy) -> Points | None:

@@ -104,6 +104,7 @@ class Running:
     touched: bool = False
     before: Before | None = None
     nested: tuple[str, ...] = ()
+    nested_more: int = 0
     vigil: Vigil | None = None
     uncovered: bool = False
     indexed: int = 0
@@ -416,6 +417,7 @@ class Session:
                 "cpu_s": self.running.cpu,
                 "model": self.running.model,
                 "nested": list(self.running.nested),
+                "nested_more": self.running.nested_more,
             }
         self.journal.write_live(**live)
 

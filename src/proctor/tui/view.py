@@ -75,6 +75,12 @@ class View:
         return self.alive and bool(self.worker.get("frozen"))
 
     @property
+    def nested_more(self) -> int:
+        """Repositories that the running worker made, beyond those that are named."""
+        more = self.worker.get("nested_more") if self.alive else None
+        return more if isinstance(more, int) else 0
+
+    @property
     def nested(self) -> tuple[str, ...]:
         """Repositories that the running worker has made below the workspace's own, not yet renamed."""
         named = self.worker.get("nested") if self.alive else None
