@@ -79,7 +79,8 @@ def test_it_is_said_once_and_kept_with_the_worker_s_commits(top: Path) -> None:
     said: list[str] = []
     assert not prepared(top, HIDE, said)
     (line,) = said
-    assert "hidden files are in the git history" in line
+    assert line.startswith("secrets/deep/y is in git's index: ")
+    assert "git rm --cached" in line
     session(top, "git commit -q --allow-empty -m Worker", hide=HIDE)
     git(top, "gc", "-q")
     git(top, "update-ref", "refs/remotes/origin/main", "HEAD")
@@ -132,19 +133,45 @@ def test_what_comes_into_the_history_later_is_found_among_the_new_commits(
     assert prepared(top, HIDE)
 
 
+def test_it_is_said_which_path_is_where(top: Path) -> None:
+    def where() -> str:
+        layout = find(top)
+        return hidden.held(layout, read(layout), ("secrets", "top.key"))
+
+    written(top)
+    assert where() == ""
+    git(top, "add", "secrets/x")
+    assert where() == "secrets/x is in git's index"
+    git(top, "rm", "-q", "--cached", "secrets/x")
+    assert "what secrets/x holds is in git, object " in where()
+    git(top, "checkout", "-qb", "other")
+    git(top, "add", "secrets/x")
+    git(top, "commit", "-qm", "Oops")
+    commit = git(top, "rev-parse", "HEAD").strip()
+    git(top, "checkout", "-q", "main")
+    assert where() == f"secrets/x is in git's history, in commit {commit[:12]}, which other leads to"
+    git(top, "branch", "-qD", "other")
+    assert f"in commit {commit[:12]}, which only the stash or a reflog leads to" in where()
+    git(top, "reflog", "expire", "--expire=now", "--all")
+    git(top, "worktree", "add", "-q", "--detach", "../linked")
+    (top.parent / "linked" / "top.key").touch()
+    git(top.parent / "linked", "add", "top.key")
+    assert where().startswith(f"top.key is in {top}/.git/worktrees/linked/index")
+
+
 @pytest.mark.parametrize("body", ["exec tail -f /dev/null", "exit 1"], ids=["too long", "fails"])
 def test_what_is_not_known_counts_as_there(
     top: Path, monkeypatch: pytest.MonkeyPatch, body: str, tmp_path: Path
 ) -> None:
     layout = find(top)
     facts = read(layout)
-    assert not hidden.held(layout, facts, ("secrets",))
+    assert hidden.held(layout, facts, ("secrets",)) == ""
     program = tmp_path / "git"
     program.write_text(f"#!/bin/sh\n{body}\n")
     program.chmod(0o755)
     monkeypatch.setattr(hidden, "git_program", lambda: str(program))
     monkeypatch.setattr(hidden, "SECONDS", 0.1)
-    assert hidden.held(layout, facts, ("secrets",))
+    assert "git could not search" in hidden.held(layout, facts, ("secrets",))
 
 
 @pytest.mark.parametrize("hide", [("secrets",), ("sec[r]ets", "a b", "#x", "!y")])

@@ -11,6 +11,9 @@ import pytest
 
 from proctor.repository.layout import Kind, find
 from proctor.repository.session import environment, prepare
+from proctor.sandbox.choose import bubblewrap
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.run import run
 from repository.conftest import bytes_of, git, inside, new_repository, session
 
 USE = """
@@ -284,6 +287,27 @@ def test_another_user_s_workspace_is_worked_in(top: Path) -> None:
     layout = find(top)
     assert environment(layout)["GIT_CONFIG_KEY_0"] == "safe.directory"
     assert inside(prepare(layout, top.parent / "session.git"), top, "git status --porcelain") == ""
+
+
+@pytest.mark.parametrize("below", [False, True])
+def test_tracked_files_that_are_shown_empty_do_not_show_as_changed(top: Path, below: bool) -> None:
+    blank = (".claude/settings.json", ".mcp.json", "hooks")
+    place = top / "part0" if below else top
+    for name in (".claude/settings.json", ".mcp.json", ".mcp.json.md", "hooks/one"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text("own\n")
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "Settings")
+    folder, layout = top.parent / "session.git", find(place)
+    said: list[str] = []
+    for wanted in (blank, blank, ()):
+        repository = prepare(layout, folder, say=said.append, blank=wanted)
+        policy = Policy(place, blank=wanted, repository=repository, environment=environment(layout))
+        script = ["sh", "-c", "cat .mcp.json; git status --porcelain; git ls-files -v | grep -c ^S"]
+        run(bubblewrap(), script, policy, 60, top.parent / "said", 1 << 20)
+        assert (top.parent / "said").read_text() == ("{}\n3\n" if wanted else "own\n0\n")
+    assert len(said) == 1
+    assert git(top, "status", "--porcelain") == ""
 
 
 def test_a_merge_that_is_going_on_shows_its_conflicts_and_is_told(top: Path) -> None:

@@ -16,6 +16,7 @@ from proctor.errors import UsageError
 from proctor.repository.layout import REPOSITORY, Layout, content, find, is_repository, settings
 from proctor.repository.source import Facts, borrowed, environment, read
 from proctor.repository.subtree import entries_below
+from proctor.text import safe_line
 
 SECONDS = 5.0
 """How long a history is searched for hidden paths. What is not known by then counts as found."""
@@ -41,8 +42,8 @@ def visible(entries: Sequence[bytes], hide: Sequence[str]) -> tuple[bytes, ...]:
     return tuple(line for line in entries if not is_hidden(os.fsdecode(line.partition(b"\t")[2]), hide))
 
 
-def held(layout: Layout, facts: Facts, hide: Sequence[str], note: Path | None = None) -> bool:
-    """Whether the repository's objects hold what lies, or once lay, at a hidden path.
+def held(layout: Layout, facts: Facts, hide: Sequence[str], note: Path | None = None) -> str:
+    """Where the repository's objects hold what lies, or once lay, at a hidden path, in words; "" if nowhere.
 
     Asked are all refs, reflogs and indexes, the stash and other worktrees with them, and the hidden files of now, which
     may have been staged once. No is certain as far as that goes; yes may mean that it is not known. The commits that
@@ -50,10 +51,17 @@ def held(layout: Layout, facts: Facts, hide: Sequence[str], note: Path | None = 
     """
     assert layout.common is not None
     paths = [f"{layout.prefix}/{path}" if layout.prefix else path for path in hide]
-    if len(visible(facts.entries, paths)) < len(facts.entries):
-        return True
+    kept = set(visible(facts.entries, paths))
+    for line in facts.entries:
+        if line not in kept:
+            return _shown(line.partition(b"\t")[2]) + " is in git's index"
     search = _Search(layout)
     return search.in_indexes(paths) or search.in_history(facts, paths, note) or search.as_files(facts, hide)
+
+
+def _shown(paths: bytes) -> str:
+    """The first of the paths that git said."""
+    return safe_line(os.fsdecode(paths.partition(b"\0")[0]), 200)
 
 
 class _Search:
@@ -79,7 +87,7 @@ class _Search:
             return None
         return None if done.returncode else done.stdout
 
-    def in_indexes(self, paths: Sequence[str]) -> bool:
+    def in_indexes(self, paths: Sequence[str]) -> str:
         """In those of the other worktrees, and of the repositories that are borrowed from."""
         layout = self._layout
         assert layout.common is not None
@@ -87,9 +95,13 @@ class _Search:
         found = {file for one in (layout.common, *self._lenders) for file in (one / "index", *one.glob(_WORKTREES))}
         found.discard(layout.git_dir / "index")
         listed = ["ls-files", "-z", "--", *paths]
-        return any(self._ask(listed, GIT_INDEX_FILE=str(index)) != b"" for index in found if index.is_file())
+        for index in sorted(found):
+            said = self._ask(listed, GIT_INDEX_FILE=str(index)) if index.is_file() else b""
+            if said != b"":
+                return f"{_shown(said)} is in {index}" if said else f"git cannot search {index}"
+        return ""
 
-    def in_history(self, facts: Facts, paths: Sequence[str], note: Path | None) -> bool:
+    def in_history(self, facts: Facts, paths: Sequence[str], note: Path | None) -> str:
         tips = sorted({*facts.refs.values(), facts.head} - {""})
         about = hashlib.sha256("\0".join(paths).encode(errors="surrogateescape")).hexdigest()
         noted = content(note, 64 << 20).decode().split("\n") if note else []
@@ -99,33 +111,55 @@ class _Search:
         fed = "".join(f"^{tip}\n" for tip in clean).encode()
         assert self._layout.git_dir is not None
         stores = (self._layout.git_dir, *self._lenders)
-        if any(self._ask(words, fed, GIT_DIR=str(store)) != b"" for store in stores):
-            return True
+        for store in stores:
+            said = self._ask(words, fed, GIT_DIR=str(store))
+            if said != b"":
+                return self._in_commit(said.decode().strip(), paths, store) if said else self._not_known(store)
         if note and clean != tips:
             write_file(note, "\n".join([about, *tips]).encode())
-        return False
+        return ""
 
-    def as_files(self, facts: Facts, hide: Sequence[str]) -> bool:
+    def _in_commit(self, commit: str, paths: Sequence[str], store: Path) -> str:
+        """Which path a commit has touched, and a ref that leads to the commit."""
+        ask = ["diff-tree", "-r", "-m", "--root", "--no-commit-id", "--name-only", "-z", commit, "--", *paths]
+        touched = self._ask(ask, GIT_DIR=str(store)) or os.fsencode(paths[0])
+        ask = ["for-each-ref", "--count=1", f"--contains={commit}", "--format=%(refname:short)"]
+        ref = os.fsdecode((self._ask(ask, GIT_DIR=str(store)) or b"").strip())
+        at = f"which {safe_line(ref, 100)} leads to" if ref else "which only the stash or a reflog leads to"
+        return f"{_shown(touched)} is in git's history, in commit {commit[:12]}, {at}"
+
+    def _not_known(self, store: Path) -> str:
+        return f"git could not search the history of {store} for hidden files within {SECONDS:.0f} s"
+
+    def as_files(self, facts: Facts, hide: Sequence[str]) -> str:
         """Whether a hidden file of now is an object that is no visible file's: staged once, or lost."""
         if any(one.key.endswith((".promisor", ".partialclonefilter")) for one in facts.settings):
-            return False  # asking for an object that is not there would fetch it
+            return ""  # asking for an object that is not there would fetch it
         kind = "sha256" if facts.last("extensions.objectformat") == "sha256" else "sha1"
-        names = set()
+        names: dict[str, Path] = {}
         for number, file in enumerate(_files(self._layout.workspace, hide)):
             if number >= _MOST_FILES or time.monotonic() > self._until:
                 break
             data = content(file, _MOST_BYTES)
             if data:
-                names.add(hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest())
+                name = hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+                names[name] = file
         entries = facts.entries
         if self._layout.prefix:
             entries = entries_below(entries, self._layout.prefix)
-        names -= {line.split(b" ")[2].decode() for line in entries}
+        for line in entries:
+            names.pop(line.split(b" ")[2].decode(), None)
         if not names:
-            return False
+            return ""
         fed = "".join(f"{name}\n" for name in names).encode()
         said = self._ask(["cat-file", "--batch-check"], fed)
-        return said is None or any(not line.endswith(b" missing") for line in said.splitlines())
+        if said is None:
+            return self._not_known(self._layout.common or self._layout.workspace)
+        there = (line.partition(b" ") for line in said.splitlines() if not line.endswith(b" missing"))
+        for found in (os.fsdecode(line) for line, _, _ in there):
+            way = names[found].relative_to(self._layout.workspace)
+            return f"what {safe_line(str(way), 200)} holds is in git, object {found[:12]}, as if staged once"
+        return ""
 
 
 def _files(workspace: Path, hide: Sequence[str]) -> Iterator[Path]:
@@ -159,7 +193,7 @@ def _tells(folder: Path, hide: Sequence[str], note: Path) -> bool:
         layout = find(folder)
         if layout.git_dir is None or layout.prefix:  # what it is git cannot say, but it may hold objects
             return True
-        return held(layout, read(layout), hide, note)
+        return bool(held(layout, read(layout), hide, note))
     except UsageError:
         return True
 

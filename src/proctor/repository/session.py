@@ -31,6 +31,10 @@ MODULES = "modules"
 _RESTING = f"HEAD.{SUFFIX}"
 
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info", MODULES)
+_APART = (
+    "the worker's repository is one commit without what is hidden; to give it your history, take that path out of git's"
+    " (a rewrite and `git gc --prune=now`, or `git rm --cached`), or out of state.hide"
+)
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG", "sequencer")
 _VERSION = b"1"
 
@@ -43,13 +47,16 @@ def prepare(
     always: bool = False,
     say: Say = lambda line: None,
     hide: Sequence[str] = (),
+    *,
+    blank: Sequence[str] = (),
 ) -> Repository | None:
     """The session repository at `folder`, made new or kept; None where the workspace has no git inside.
 
     It is kept, with all that workers committed, as long as the operator's HEAD, branches, tags, index and settings
     are what it was made from; else the old one moves to `kept/session-N.git` beside it. `always` gives a workspace
     without a repository an empty history. Where the operator's objects tell what lies at a path to `hide` (relative to
-    the workspace), none are borrowed: it begins with one commit, of what HEAD has without those paths.
+    the workspace), none are borrowed: it begins with one commit, of what HEAD has without those paths. What is tracked
+    of the `blank` paths, which are shown empty, counts as unchanged inside.
     `say` gets a line for the operator on what they would not expect.
     UsageError when git cannot read the operator's repository; Unrecoverable when the disk is full.
     """
@@ -64,7 +71,7 @@ def prepare(
         return None
     hide = hidden.normal(hide)
     with disk_faults(folder):
-        is_apart = _fresh_or_kept(layout, folder, repository.place, hide, say)
+        is_apart = _fresh_or_kept(layout, folder, _plan(layout, repository.place, hide, blank), say)
         ready(folder)
         return replace(repository, borrowed=tuple(_uncovered(layout, folder, repository, hide, is_apart)))
 
@@ -161,13 +168,16 @@ def _uncovered(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a session repository is made of. `tree` is the workspace's, where it is not all that there is: where that
-    is a part of the operator's, or stands apart, with nothing borrowed, for what is hidden."""
+    """What a session repository that stands at `place` inside is made of. `blanks` are the tracked files that are
+    shown empty. `tree` is the workspace's, where it is not all that there is: where that is a part of the operator's,
+    or stands apart, with nothing borrowed, for what is hidden."""
 
     layout: Layout
+    place: Path
     facts: Facts
     texts: Mapping[str, str]
     entries: tuple[bytes, ...] = ()
+    blanks: tuple[bytes, ...] = ()
     tree: str = ""
     origin: tuple[Path, ...] = ()
     hide: tuple[str, ...] = ()
@@ -193,44 +203,53 @@ class _Plan:
         for part in (head, [text for item in sorted(counted.items()) for text in item], refs):
             digest.update(os.fsencode("\0".join(part)) + b"\0\0")
         digest.update(b"\0".join(self.entries))
+        if self.blanks:
+            digest.update(b"\0\0" + b"\0".join(self.blanks))
         return digest.hexdigest().encode() + b"\n"
 
 
-def _plan(layout: Layout, place: Path, hide: tuple[str, ...]) -> _Plan:
+def _plan(layout: Layout, place: Path, hide: tuple[str, ...], blank: Sequence[str]) -> _Plan:
     if layout.git_dir is None or layout.common is None:
         facts = Facts(operator_settings(layout), {}, {}, "", "", ())
-        return _Plan(layout, facts, recipe.empty(layout, facts, hide), hide=hide)
+        return _Plan(layout, place, facts, recipe.empty(layout, facts, hide), hide=hide)
     facts = read(layout)
     texts, origin = recipe.texts(layout, facts, place, hide), borrowed(layout.common)
     if layout.kind is not Kind.ABOVE:
-        return _Plan(layout, facts, texts, facts.entries, origin=origin, hide=hide)
+        blanks = subtree.tracked(facts.entries, blank)
+        return _Plan(layout, place, facts, texts, facts.entries, blanks, origin=origin, hide=hide)
     entries = subtree.entries_below(facts.entries, layout.prefix)
-    return _Plan(layout, facts, texts, entries, subtree.tree_of(layout, facts), origin, hide)
+    tree, blanks = subtree.tree_of(layout, facts), subtree.tracked(entries, blank)
+    return _Plan(layout, place, facts, texts, entries, blanks, tree, origin, hide)
 
 
-def _apart(plan: _Plan, place: Path) -> _Plan:
+def _apart(plan: _Plan) -> _Plan:
     """The same with nothing in it of the hidden paths, and of no history."""
     layout, facts = plan.layout, plan.facts
+    entries = hidden.visible(plan.entries, plan.hide)
     return replace(
         plan,
-        texts=recipe.texts(layout, facts, place, plan.hide, is_apart=True),
-        entries=hidden.visible(plan.entries, plan.hide),
+        texts=recipe.texts(layout, facts, plan.place, plan.hide, is_apart=True),
+        entries=entries,
+        blanks=tuple(path for path in plan.blanks if not hidden.is_hidden(os.fsdecode(path), plan.hide)),
         tree=plan.tree if layout.kind is Kind.ABOVE else subtree.tree_of(layout, facts),
         origin=(),
         is_apart=True,
     )
 
 
-def _fresh_or_kept(layout: Layout, folder: Path, place: Path, hide: tuple[str, ...], say: Say) -> bool:
+def _fresh_or_kept(layout: Layout, folder: Path, plan: _Plan, say: Say) -> bool:
     """Whether it stands apart from the operator's objects."""
-    plan = _plan(layout, place, hide)
+    hide = plan.hide
     record = folder.with_name(_beside(folder, "made-from"))
     recorded = content(record)
+    where = ""
     if hide and layout.git_dir:
-        apart = _apart(plan, place)
+        searched = _beside(folder, "searched")
+        apart = _apart(plan)
         # One that stands apart stays so while it fits: what was hidden may be in the objects without a name.
         is_kept_apart = recorded == apart.digest()
-        if is_kept_apart or hidden.held(layout, plan.facts, hide, folder.with_name(_beside(folder, "searched"))):
+        where = "" if is_kept_apart else hidden.held(layout, plan.facts, hide, folder.with_name(searched))
+        if is_kept_apart or where:
             plan = apart
     made_from = plan.digest()
     is_current = recorded == made_from
@@ -238,19 +257,19 @@ def _fresh_or_kept(layout: Layout, folder: Path, place: Path, hide: tuple[str, .
         return plan.is_apart
     cause = "your repository has changed since, or what is hidden"
     if is_current:
-        cause = "the session's repository is none any more"
+        cause = "the worker broke its own git repository, so that git would not open it"
     draft = folder.with_name(_beside(folder, "draft"))
     remove_tree(draft)
     _make(plan, draft)
     if os.path.lexists(folder):
-        say(f"{cause}: what the worker had as its `.git` is now {_put_aside(folder)}, and a new one begins")
+        say(f"{cause}: the worker gets a new one made from yours, and its old one is kept as {_put_aside(folder)}")
     write_file(record, made_from)
     os.rename(draft, folder)
     _sync(folder.parent)
     if layout.git_dir and any((layout.git_dir / name).exists() for name in _BUSY):
         say("a merge, rebase or the like is going on in the repository: the worker sees its files, but not its state")
     if plan.is_apart:
-        say("hidden files are in the git history: the worker's repository begins with one commit, without them")
+        say(f"{where or 'hidden files were in git'}: {_APART}")
     return plan.is_apart
 
 
@@ -273,6 +292,8 @@ def _make(plan: _Plan, draft: Path) -> None:
             subtree.pack(layout, commit, draft)
     elif layout.git_dir is not None:
         _copy_index(layout.git_dir, draft)
+    if plan.blanks:
+        subtree.pass_over(layout, plan.blanks, draft)
     _write(draft / "objects/info/alternates", "".join(f"{OBJECTS}/{number}\n" for number in range(len(plan.origin))))
     for top, _, files in os.walk(draft):
         for name in files:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from proctor.checkpoint.hygiene import git_program
+from proctor.checkpoint.record import is_below
 from proctor.errors import UsageError
 from proctor.repository.layout import Layout
 from proctor.repository.source import Facts, borrowed, complaint, environment
@@ -89,6 +90,20 @@ def index(layout: Layout, entries: Sequence[bytes], draft: Path) -> None:
         paths = [rest.partition(b"\t")[2] for tag, _, rest in lines if tag in marks]
         if paths:
             _git(["update-index", option, "-z", "--stdin"], env, b"".join(path + b"\0" for path in paths))
+
+
+def tracked(entries: Sequence[bytes], places: Sequence[str]) -> tuple[bytes, ...]:
+    """The files of an index, by its lines, that are one of these places or lie in one."""
+    tops = {os.fsencode(place) for place in places}
+    paths = (line.partition(b"\t")[2] for line in (entries if tops else ()))
+    return tuple(dict.fromkeys(path for path in paths if is_below(path, tops)))
+
+
+def pass_over(layout: Layout, paths: Sequence[bytes], draft: Path) -> None:
+    """Marks files of the draft's index as ones whose state in the workspace does not count."""
+    assert layout.common is not None
+    fed = b"".join(path + b"\0" for path in paths)
+    _git(["update-index", "--skip-worktree", "-z", "--stdin"], _on(draft, layout, layout.common), fed)
 
 
 def _on(draft: Path, layout: Layout, common: Path) -> dict[str, str]:

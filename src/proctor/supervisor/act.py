@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from proctor.journal.state import TaskState
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
 from proctor.oracle.bench import WALLED
 from proctor.repository import planted
+from proctor.sandbox.alone import Busy, alone
 from proctor.sandbox.points import Points, Vigil
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Running as Sandbox
-from proctor.supervisor import enclosure, policies
+from proctor.supervisor import covers, enclosure, policies
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.session import Running, Session
 from proctor.text import safe_line
@@ -37,6 +39,8 @@ YOUNG = 5.0
 """A worker that fails within so many seconds without a sign of work has not started."""
 LOOK_EVERY = 2.0
 """Seconds between looks for repositories that a running worker made."""
+BUSY_PAUSE = 0.5
+"""Seconds between tries to have the workspace for one worker alone."""
 MOST_LOOKS_TOLD = 10
 """Rows about the repositories that one worker makes."""
 MOST_NESTED = 200
@@ -63,6 +67,20 @@ class Acted:
 
 Over = tuple[IterationEnd, int | None, str]
 """How a worker ended, its exit code, and a line of detail."""
+
+
+@contextlib.asynccontextmanager
+async def by_itself(s: Session) -> AsyncIterator[None]:
+    """Keep other sandboxes out of the workspace; wait first while one is at work there."""
+    with contextlib.ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(alone(s.workspace))
+                break
+            except Busy as busy:
+                s.log_once("sandbox", str(busy))
+                await s.pause(BUSY_PAUSE)
+        yield
 
 
 async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief: str) -> Over:
@@ -115,8 +133,8 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
             enclosure.reopen(s.workspace)
             if running.vigil is not None:
                 if moved := running.vigil.end():
-                    s.uncovered(moved)
-                s.made(running.vigil.made())
+                    covers.uncovered(s, moved)
+                covers.made(s, running.vigil.made())
             await count_output(s, whole=True)
             s.spend(force=True)
         s.running = None
@@ -192,7 +210,7 @@ def _vigil(s: Session, points: Points | None, sandbox: Sandbox) -> Vigil | None:
     if points is None:
         return None
     loop = asyncio.get_running_loop()
-    return Vigil(points, sandbox, lambda moved: loop.call_soon_threadsafe(s.uncovered, moved))
+    return Vigil(points, sandbox, lambda moved: loop.call_soon_threadsafe(covers.uncovered, s, moved))
 
 
 async def _over(running: Running) -> Over:

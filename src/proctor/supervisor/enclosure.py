@@ -68,7 +68,7 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
     for name in telling:
         say(f"{name} holds hidden files in its history, and is hidden itself")
     hide = _merged(policy.hide, telling)
-    own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say, hide)
+    own = session.prepare(found, repository, contract.sandbox.git is Git.ALWAYS, say, hide, blank=blank)
     bare = planted.bare_repositories(workspace)
     orders = executed.executed(found, (*seen.repositories, *bare))
     before = planted.look(workspace, seen.repositories, orders, bare)
