@@ -30,7 +30,9 @@ class Warned(NamedTuple):
 def warnings(view: View) -> list[Warned]:
     """What is to be looked at now."""
     state = view.state
-    found = [Warned("git inside", "Made by the running worker; do not use git there yet.", view.nested, view.nested_more)]
+    found = [
+        Warned("git inside", "Made by the running worker; do not use git there yet.", view.nested, view.nested_more)
+    ]
     if state is not None:
         found += [
             Warned("renamed", "Your git would have obeyed it, so it got another name; nothing is lost.",
