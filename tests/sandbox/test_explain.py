@@ -68,7 +68,7 @@ def test_walls_that_somebody_takes_away_are_missed(
 ) -> None:
     walls = [word for word in bwrap_words() if word not in {"--unshare-net", "--cap-drop", "ALL"}]
     monkeypatch.setattr("proctor.sandbox.bwrap.WALLS", tuple(walls))
-    monkeypatch.setattr(seccomp, "program", lambda _=True: seccomp.struct.pack("=HBBI", 0x06, 0, 0, seccomp.ALLOW))
+    monkeypatch.setattr(seccomp, "program", lambda *_, **__: seccomp.struct.pack("=HBBI", 0x06, 0, 0, seccomp.ALLOW))
     text = told(policy, bwrap)
     assert "network      all of yours" in text
     assert "capabilities root's" in text

@@ -15,7 +15,7 @@ from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import PIPE, Backend, Running
 
-from .conftest import wait_for
+from .conftest import Shell, wait_for
 
 COUNT = "i=0; while :; do i=$((i+1)); echo $i > counter; done"
 DAEMON = f"(setsid sh -c '(setsid sh -c \"{COUNT.replace('$', chr(92) + '$')}\") & sleep 1000' >/dev/null 2>&1 &)"
@@ -283,3 +283,21 @@ def test_many_starts_and_ends_at_once_leave_nothing(bwrap: Backend, policy: Poli
             one.close()
         assert not alive(members)
         assert stands_still(policy)
+
+
+TAKE_OVER = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for ask in (16, 0x4206):  # PTRACE_ATTACH, PTRACE_SEIZE
+    print(libc.ptrace(ask, 1, 0, 0))
+for name in ("mem", "syscall", "root", "task/1/mem", "fd"):
+    print(os.path.lexists(f"/proc/1/{name}"), os.path.lexists(f"/proc/self/root/proc/1/{name}"))
+os.kill(1, 9)
+print(os.path.exists("/proc/self"))
+"""
+
+
+def test_the_process_that_ends_a_sandbox_cannot_be_taken_over(shell: Shell) -> None:
+    code, said = shell(f"{sys.executable} -c '{TAKE_OVER}'")
+    assert code == 0
+    assert said.split() == ["-1"] * 2 + ["False"] * 10 + ["True"]

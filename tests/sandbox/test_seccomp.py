@@ -64,6 +64,7 @@ SIMPLE: dict[str, list[int]] = {
     "adjtimex": [ELSEWHERE], "clock_settime": [0, ELSEWHERE], "clock_adjtime": [0, ELSEWHERE],
     "swapon": [ELSEWHERE, 0], "swapoff": [ELSEWHERE], "reboot": [0, 0, 0, 0], "acct": [ELSEWHERE],
     "quotactl": [-1, ELSEWHERE, 0, 0], "quotactl_fd": [-1, 0, 0, 0], "syslog": [10, 0, 0], "vhangup": [],
+    "pidfd_getfd": [-1, 0, 0],
     "sethostname": [ELSEWHERE, -1], "setdomainname": [ELSEWHERE, -1], "iopl": [99], "ioperm": [0, 0, 1],
 }  # fmt: skip
 NOT_FOR_ALL = {
@@ -91,6 +92,8 @@ MODES: dict[str, Callable[[int], list[int]]] = {
 MODES = {name: arguments for name, arguments in MODES.items() if name in NUMBERS}
 SET_ID = {"setuid": 0o4755, "setgid": 0o102755, "both, high bits": 0o6000 | HIGH}
 
+MEMORY = ("process_vm_readv", "process_vm_writev")
+
 DENIED: dict[str, tuple[int, list[int]]] = {
     **{name: (NUMBERS[name], arguments) for name, arguments in SIMPLE.items() if name in NUMBERS},
     **{f"clone {name}": (NUMBERS["clone"], [flag | 17, 0, 0, 0, 0]) for name, flag in NEW.items()},
@@ -106,6 +109,9 @@ DENIED: dict[str, tuple[int, list[int]]] = {
         for name, arguments in MODES.items()
         for kind, mode in SET_ID.items()
     },
+    "ptrace of init": (NUMBERS["ptrace"], [1, 1, 0, 0]),  # to look at what is not traced: harmless where it is not ours
+    "ptrace of init, high bits": (NUMBERS["ptrace"], [1, 1 | HIGH, 0, 0]),
+    **{f"{name} of init": (NUMBERS[name], [1, ELSEWHERE, 0, ELSEWHERE, 0, 0]) for name in MEMORY},
     "socket high bits": (NUMBERS["socket"], [38 | HIGH, BAD_TYPE, 0]),
     "socket generic netlink": (NUMBERS["socket"], [16, BAD_TYPE, 16]),
     "socketpair inet": (NUMBERS["socketpair"], [2, BAD_TYPE, 0, ELSEWHERE]),
@@ -258,6 +264,8 @@ def answer(machine: str, unix: bool, number: int, abi: int, arguments: tuple[int
         return errno.EPERM if second & 0o6000 else 0
     if name in ("fchmodat", "fchmodat2", "mknodat"):
         return errno.EPERM if third & 0o6000 else 0
+    if name in ("ptrace", *MEMORY):
+        return errno.EPERM if (second if name == "ptrace" else first) == 1 else 0
     if name in ("clone", "unshare"):
         flags = sum(NEW.values()) | (0x80 if name == "unshare" else 0)
         return errno.EPERM if first & flags else 0
@@ -315,7 +323,7 @@ def test_every_number_has_the_answer_it_is_meant_to_have(machine: str, unix: boo
 @given(
     st.sampled_from(sorted(seccomp.MACHINES)),
     st.booleans(),
-    st.sampled_from(["clone", "unshare", "personality", "ioctl", "socket", "socketpair", *MODES]),
+    st.sampled_from(["clone", "unshare", "personality", "ioctl", "socket", "socketpair", "ptrace", *MEMORY, *MODES]),
     st.tuples(WORD, WORD, WORD, WORD, ANY, ANY),
 )
 def test_of_arguments_the_half_that_the_kernel_takes_decides(

@@ -116,6 +116,8 @@ class Mounts:
                 self._add("--ro-bind", name, name)
         else:  # what the host's root can write there is no list to be kept
             self._add("--remount-ro", "/proc")
+        # Through its memory a worker could take over the process that ends it: it is the same user's.
+        self._empty("/proc/1")
         for path, as_folder in self._hidden:
             self._hide(path, as_folder)
 

@@ -49,6 +49,8 @@ SET_USER, SET_GROUP = 0o4000, 0o2000
 """S_ISUID and S_ISGID, of a file's mode."""
 CREATES = 0x40 | 0x400000
 """O_CREAT and __O_TMPFILE: without them no opening looks at its mode."""
+INIT = 1
+"""The sandbox's own first process: bubblewrap, with whose death all inside dies. It is the same user's."""
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
 NETLINKS = (0, 15)
 """NETLINK_ROUTE, by which programs learn of interfaces, and NETLINK_KOBJECT_UEVENT, of devices."""
@@ -60,6 +62,7 @@ X86_64 = {
     "clone": 56, "unshare": 272, "personality": 135, "socket": 41, "socketpair": 53,
     "clone3": 435, "openat2": 437,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
+    "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_getfd": 438,
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "lookup_dcookie": 212,
     "add_key": 248, "request_key": 249, "keyctl": 250,
     "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "open_tree": 428, "move_mount": 429,
@@ -75,6 +78,7 @@ AARCH64 = {
     "clone": 220, "unshare": 97, "personality": 92, "socket": 198, "socketpair": 199,
     "clone3": 435, "openat2": 437,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
+    "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "pidfd_getfd": 438,
     "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "lookup_dcookie": 18,
     "add_key": 217, "request_key": 218, "keyctl": 219,
     "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51, "open_tree": 428, "move_mount": 429,
@@ -130,6 +134,9 @@ def program(unix_sockets: bool = True, machine: str | None = None, shared: bool 
         "ioctl": [_load(1), *(step for word in TERMINAL for step in _equal(word, _error(errno.EPERM))), _ret(ALLOW)],
         "socket": _sockets((INET, INET6, UNIX) if unix_sockets else (INET, INET6)),
         "socketpair": _sockets((UNIX,)),
+        "ptrace": _other_than_init(1),
+        "process_vm_readv": _other_than_init(0),
+        "process_vm_writev": _other_than_init(0),
     }
     steps = [(LD, 0, 0, ARCHITECTURE), (JEQ, 1, 0, abi), _error(errno.ENOSYS), (LD, 0, 0, NUMBER)]
     if machine == "x86_64":
@@ -176,6 +183,11 @@ def _equal(value: int, *block: Step) -> list[Step]:
 
 def _having(bits: int, *block: Step) -> list[Step]:
     return [(JSET, 0, len(block), bits), *block]
+
+
+def _other_than_init(argument: int) -> list[Step]:
+    """Programs may trace their children, not the one that ends them."""
+    return [_load(argument), *_equal(INIT, _error(errno.EPERM)), _ret(ALLOW)]
 
 
 def _mode(argument: int, denied: int) -> list[Step]:

@@ -18,7 +18,7 @@ from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
 from proctor.repository import aside
 from proctor.supervisor import before, briefing, judging, obey, outcome, publish, report
-from proctor.supervisor.act import BACK_OFF, Acted, put_right, run_worker
+from proctor.supervisor.act import BACK_OFF, Acted, by_itself, put_right, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Full
@@ -77,7 +77,8 @@ async def pending(s: Session) -> Acted | None:
     intent = s.state.intent
     if intent is None:
         return None
-    await put_right(s, intent.iteration)
+    async with by_itself(s):
+        await put_right(s, intent.iteration)
     snapshot = await s.timeline.snapshot("after")
     ended = s.state.intent_end
     if ended is None:
@@ -139,13 +140,14 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=briefing.model(s), narrow=narrow)
     brief = briefing.build(s, task, narrow)
     before = await s.timeline.present()
-    s.disk.begin()
-    s.append(intent)
     s.enter(Step.ACT, task.id)
-    try:
-        how, code, detail = await run_worker(s, desk, intent, brief)
-    finally:
-        await put_right(s, number)
+    async with by_itself(s):
+        s.disk.begin()
+        s.append(intent)
+        try:
+            how, code, detail = await run_worker(s, desk, intent, brief)
+        finally:
+            await put_right(s, number)
     s.disk.check()
     s.heed("rollback", "undo")
     report.restore(s)
