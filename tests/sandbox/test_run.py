@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -145,3 +146,15 @@ def test_a_policy_that_cannot_be_kept_runs_nothing(bwrap: Backend, policy: Polic
     with pytest.raises(Exception, match="symbolic link"):
         run(bwrap, ["touch", "ran"], replace(policy, protect=("linked",)), 20, tmp_path / "said", 100)
     assert not (policy.workspace / "ran").exists()
+
+
+def test_what_watches_over_a_command_can_end_it(workspace: Path) -> None:
+    watched = """
+    @contextlib.contextmanager
+    def watch(kill):
+        kill()
+        yield
+    """
+    script = f"import contextlib\n{textwrap.dedent(watched)}\n{SUPERVISOR.replace('1])', '1], watch=watch)')}"
+    argv = [sys.executable, "-c", script, "bwrap", workspace, "sleep", "60"]
+    assert subprocess.run(argv, timeout=30, check=False).returncode == 128 + signal.SIGKILL

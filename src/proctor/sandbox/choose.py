@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from proctor.errors import UsageError
 from proctor.lookup import find_program
 from proctor.sandbox import host, seccomp
 from proctor.sandbox.bwrap import WALLS, Bubblewrap
-from proctor.sandbox.foreground import foreground
+from proctor.sandbox.foreground import Watch, foreground
 from proctor.sandbox.plain import Plain
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.refusals import explain
@@ -50,9 +51,11 @@ def choose(kind: str) -> Backend:
     return bubblewrap() if kind == "bwrap" else Weak()
 
 
-def passthrough(argv: Sequence[str], policy: Policy, kind: str = "bwrap") -> int:
+def passthrough(
+    argv: Sequence[str], policy: Policy, kind: str = "bwrap", watch: Watch = lambda kill: nullcontext()
+) -> int:
     """Runs a command as a worker would be run, on this process's own streams; its exit status. See `foreground`."""
-    return foreground(choose(kind), argv, policy)
+    return foreground(choose(kind), argv, policy, watch)
 
 
 @cache

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 from proctor.errors import UsageError
@@ -15,13 +16,16 @@ from proctor.text import safe_line
 
 PR_SET_PDEATHSIG = 1
 
+Watch = Callable[[Callable[[], object]], AbstractContextManager[object]]
+"""Given how to kill what runs, a block in which that may happen."""
 
-def foreground(backend: Backend, argv: Sequence[str], policy: Policy) -> int:
+
+def foreground(backend: Backend, argv: Sequence[str], policy: Policy, watch: Watch = lambda kill: nullcontext()) -> int:
     """Runs a command on this process's own streams and returns its exit status. From the main thread only.
 
-    An interrupt is passed on to the command; SIGTERM and SIGHUP, and the end of the program that started this
-    one, end it. UsageError when the command cannot be started inside; that it is there is looked up first, as its
-    streams are ours and what cannot start it would say so there as well.
+    It runs within `watch`. An interrupt is passed on to the command; SIGTERM and SIGHUP, and the end of the program
+    that started this one, end it. UsageError when the command cannot be started inside; that it is there is looked up
+    first, as its streams are ours and what cannot start it would say so there as well.
     """
     if not _is_there(backend, argv[0], policy):
         raise _missing(argv[0])
@@ -37,7 +41,11 @@ def foreground(backend: Backend, argv: Sequence[str], policy: Policy) -> int:
         ended_by.append(number)
         running.kill()
 
-    with backend.launch(argv, policy, stdin=0, stdout=1, stderr=2) as running:
+    def give_up() -> None:
+        ended_by.append(signal.SIGKILL)
+        running.kill()
+
+    with backend.launch(argv, policy, stdin=0, stdout=1, stderr=2) as running, watch(give_up):
         signal.signal(signal.SIGINT, pass_on)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, end)

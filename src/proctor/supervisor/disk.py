@@ -32,10 +32,14 @@ class Full(Exception):
 
 
 class Watch:
-    """Looks after the file systems that a session writes to. `growth`: bytes one worker may add to the workspace."""
+    """Looks after the file systems that a session writes to. `growth`: bytes one worker may add to the workspace.
 
-    def __init__(self, workspace: Path, state_dir: Path, growth: int) -> None:
+    `then` says how to go on once there is room again.
+    """
+
+    def __init__(self, workspace: Path, state_dir: Path, growth: int, then: str = "") -> None:
         self._workspace = workspace
+        self._then = then or f"then `proctor resume {workspace}` goes on"
         self._growth = growth
         self._reserve = state_dir / "reserve"
         self._hold()
@@ -101,7 +105,7 @@ class Watch:
                 least = min(least, now.bytes - mark.bytes)
                 if (lacking := space.shortage(now, mark)) and not self.said:
                     where = f"the disk of {path} is nearly full: {lacking}"
-                    self.said = f"{where}. Make room there, then `proctor resume {self._workspace}` goes on"
+                    self.said = f"{where}. Make room there, {self._then}"
         return min(max(least, FASTEST * SHORTEST), FASTEST * LONGEST)
 
     def watch_growth(self) -> None:
