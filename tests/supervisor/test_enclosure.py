@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from proctor.contract.load import load
-from proctor.errors import Unrecoverable, UsageError
+from proctor.errors import Unrecoverable
 from proctor.sandbox.choose import passthrough
-from proctor.supervisor import enclosure, policies, startup
+from proctor.supervisor import enclosure, policies
 from proctor.supervisor.act import made_repositories
 
 CONTRACT = """\
@@ -150,58 +150,6 @@ def test_fifos_that_cannot_all_be_covered_are_refused_in_one_line(workspace: Pat
     assert refusal.value.word == "sandbox"
     assert len(str(refusal.value)) < 500
     subprocess.run(["rm", "-rf", workspace], check=True)
-
-
-def test_what_notices_run_is_read_only_to_its_end(workspace: Path, tmp_path: Path) -> None:
-    notify = "notify: [{run: [./tell]}, {run: [python3, tools/tell.py]}, {run: [sh, -c, '. ./more/said']}]"
-    (workspace / "tasks.json").write_text('[{"id": "1", "task": "one"}]')
-    for name in ("tell", "tools/tell.py", "more/said", "more/free", "own"):
-        (workspace / name).parent.mkdir(exist_ok=True)
-        (workspace / name).touch()
-    (workspace / "tell").write_text("#!/bin/sh\nexec timeout 9 ./own\n")
-    (workspace / "proctor.yaml").write_text(CONTRACT.replace("KIND", "bwrap") + notify)
-    startup.preflight(workspace)
-    script = """for name in tell tools/tell.py tools/json.py more/said own; do
-        ! (echo x >> $name) 2> /dev/null || exit 3
-    done; echo x >> more/free"""
-    assert inside(enclose(workspace, tmp_path), script) == 0
-
-
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        ("[./tell]", "notify: tell is not there: a worker could make it"),
-        ("[sh, tools/tell.sh]", "notify: tools/tell.sh is not there"),
-        ("[sh, -c, '. ./tools/said']", "notify: tools/said is not there"),
-        ("[env, -C, tools, ./said]", "notify: tools/said is not there"),
-        ("[sh, link]", "notify: link is a link"),
-        ("[python3, -m, tools.tell]", "notify: Python looks for modules in the workspace first"),
-        ("[python3, at_the_top.py]", "notify: Python looks for modules in the workspace first"),
-        ("[python3, -c, 'import json']", "notify: Python looks for modules in the workspace first"),
-    ],
-)
-def test_a_notice_that_a_worker_could_turn_is_refused(workspace: Path, run: str, said: str) -> None:
-    (workspace / "link").symlink_to("proctor.yaml")
-    (workspace / "at_the_top.py").touch()
-    (workspace / "tasks.json").write_text('[{"id": "1", "task": "one"}]')
-    (workspace / "proctor.yaml").write_text(CONTRACT.replace("KIND", "bwrap") + f"notify: [{{run: {run}}}]")
-    with pytest.raises(UsageError, match=said):
-        startup.preflight(workspace)
-
-
-@pytest.mark.parametrize(
-    "run",
-    [
-        "[notify-it, -t, hello]",
-        "[/usr/bin/env, true]",
-        "[sh, -c, 'echo $PROCTOR_TEXT >> told.log']",
-        "[python3, -Im, it]",
-    ],
-)
-def test_a_notice_that_runs_nothing_of_the_workspace_is_let_through(workspace: Path, run: str) -> None:
-    (workspace / "tasks.json").write_text('[{"id": "1", "task": "one"}]')
-    (workspace / "proctor.yaml").write_text(CONTRACT.replace("KIND", "bwrap") + f"notify: [{{run: {run}}}]")
-    startup.preflight(workspace)
 
 
 def test_a_flood_of_repositories_is_told_in_one_line() -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from proctor.repository.commands import Named, at, of_shell, of_words, orders, together
+from proctor.repository.commands import Named, at, of_shell, of_words, open_ways, orders, together
 from proctor.repository.layout import REPOSITORY, Layout, common_of, pointed
 from proctor.repository.source import Setting, configured, operator_settings
 
@@ -65,9 +65,16 @@ def executed(layout: Layout, nested: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def by_commands(commands: Iterable[Sequence[str]], workspace: Path) -> tuple[str, ...]:
-    """The same of commands that are run in the workspace without a shell."""
+    """What commands run that are started in the workspace without a shell, and what else they take orders from that
+    is there. Relative to the workspace, sorted."""
     named = together(of_words(words, workspace) for words in commands)
-    return tuple(sorted(_inside(orders(named, workspace, workspace), workspace)))
+    run = _inside(named.runs, workspace)
+    return tuple(sorted({*run, *standing(workspace, _inside(orders(named, workspace, workspace), workspace))}))
+
+
+def left_open(commands: Iterable[Sequence[str]], workspace: Path) -> tuple[str, ...]:
+    """What of such commands a worker could make or replace, if they are run while it works: a line for each."""
+    return tuple(open_ways(together(of_words(words, workspace) for words in commands), workspace))
 
 
 def standing(workspace: Path, paths: Iterable[str]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def base(workspace: Path, contract: Contract) -> Policy:
     granted = {name: os.environ[name] for name in state.environment.variables if name in os.environ}
     return Policy(
         workspace=workspace,
-        protect=Terms(contract, "").protected(),
+        protect=Terms(contract, "").protected(workspace),
         hide=state.hide,
         programs=tuple(dict.fromkeys(command[0] for command in commands if command)),
         unix_sockets=contract.sandbox.unix_sockets,

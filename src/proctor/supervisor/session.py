@@ -25,6 +25,7 @@ from proctor.journal.store import Journal
 from proctor.journal.stream import StreamWriter
 from proctor.oracle.frozen import Frozen, is_within
 from proctor.progress import plateau
+from proctor.repository import executed
 from proctor.repository.layout import Layout
 from proctor.repository.planted import Before
 from proctor.sandbox.points import Moved, Vigil
@@ -206,8 +207,12 @@ class Session:
         """The contract's channels, without programs that a worker could have written."""
         channels = self.terms.channels()
         exposed = set(self.state.exposed)
-        sound = [command for command in channels.commands if not exposed & _above(command[0])]
+        sound = [command for command in channels.commands if not exposed or not exposed & self._run_by(command)]
         return replace(channels, commands=tuple(sound))
+
+    def _run_by(self, command: tuple[str, ...]) -> set[str]:
+        paths = executed.by_commands([command], self.workspace.resolve())
+        return set().union(*(_above(path) for path in (command[0], *paths)))
 
     async def _send(self, text: str, urgency: str) -> None:
         title = f"proctor: {self.workspace.name}"

@@ -48,6 +48,8 @@ def preflight(workspace: Path) -> Contract:
     names = contract.state
     tasks.read(workspace, names.tasks, names.plan, Terms(contract, "").default_checks())
     publish.place(workspace, contract)
+    if ways := Terms(contract, "").open_notices(workspace):
+        raise UsageError("\n".join(f"{workspace / FILE}: notify: {way}" for way in ways))
     if contract.worker.kind == "command":
         find_program(workspace, contract)
     return contract

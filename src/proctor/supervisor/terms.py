@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from proctor.budget.dimensions import Ceiling
 from proctor.contract.model import Check, Contract, NotifyCommand, State
 from proctor.contract.problems import FILE
-from proctor.contract.values import Channel
+from proctor.contract.values import Channel, SandboxKind
 from proctor.journal.events import CeilingFact, CheckFact
 from proctor.journal.state import State as Journalled
 from proctor.notify import Channels
+from proctor.repository import executed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,17 @@ class Terms:
         commands = tuple(tuple(one.run) for one in given if isinstance(one, NotifyCommand))
         return Channels(Channel.BELL in given, Channel.DESKTOP in given, commands)
 
-    def protected(self) -> tuple[str, ...]:
+    def protected(self, workspace: Path) -> tuple[str, ...]:
         """What no worker may write: the oracle, what the operator runs, and what says what is to be done."""
         names = self.contract.state
-        programs = (os.path.normpath(command[0]) for command in self.channels().commands if "/" in command[0])
-        inside = (program for program in programs if not os.path.isabs(program) and not program.startswith(".."))
-        return (*names.protect, FILE, *self.lists(), *inside)
+        run = executed.by_commands(self.channels().commands, workspace.resolve())
+        return (*names.protect, FILE, *self.lists(), *run)
+
+    def open_notices(self, workspace: Path) -> tuple[str, ...]:
+        """What the commands of `notify` would run and no wall keeps from a worker, a line for each."""
+        if self.contract.sandbox.kind is not SandboxKind.BWRAP:
+            return ()
+        return executed.left_open(self.channels().commands, workspace.resolve())
 
     def lists(self) -> tuple[str, ...]:
         """The files that say what is to be done; the harness keeps a copy of each."""
