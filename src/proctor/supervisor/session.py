@@ -23,19 +23,18 @@ from proctor.journal import events as ev
 from proctor.journal.state import State, TaskState
 from proctor.journal.store import Journal
 from proctor.journal.stream import StreamWriter
-from proctor.oracle.frozen import Frozen, is_within
+from proctor.oracle.frozen import Frozen
 from proctor.progress import plateau
 from proctor.repository import executed
 from proctor.repository.layout import Layout
 from proctor.repository.planted import Before
-from proctor.sandbox.points import Moved, Vigil
+from proctor.sandbox.points import Vigil
 from proctor.supervisor.account import Account
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
-from proctor.text import safe_line
 from proctor.units import format_amount
 from proctor.words import (
     AtSoft,
@@ -56,7 +55,6 @@ SPEND_EVERY = 1.0
 CLOCK_EVERY = 10.0
 """Seconds between rows of spending when only the clocks moved."""
 GAUGES_EVERY = 0.25
-MOST_EXPOSED = 200
 CLOCKS = (Dimension.WALL_CLOCK, Dimension.ELAPSED)
 
 
@@ -279,38 +277,6 @@ class Session:
         if self.running is not None and self.running.reason is None:
             self.running.reason = how, detail
             self.running.over.set()
-
-    def uncovered(self, moved: Moved) -> None:
-        """A path that the worker must not write was moved or replaced on the host: its iteration ends."""
-        running = self.running
-        if running is None or running.uncovered:
-            return
-        running.uncovered = True
-        self.moved_in = running.iteration
-        where = ", ".join(safe_line(path, 200) for path in moved.paths[:3] or (moved.path,))
-        what, ending = "moved, replaced or made", "was replaced on the host, and its cover inside with it"
-        if moved.appeared:
-            what = "made"
-            ending = "appeared, and was not hidden" if self._hides(moved.path) else "appeared, and was not protected"
-        meaning = "while the worker stood still"
-        if moved.exposed:
-            self.append(ev.Exposed(iteration=running.iteration, paths=moved.paths[:MOST_EXPOSED] or (moved.path,)))
-            meaning = "while the worker ran, which could write there from then on: look at it before you use it"
-        line = f"{where}: {what} {meaning}"
-        self.log("sandbox", line)
-        self.notice(line, "exposed" if moved.exposed else "uncovered", "high" if moved.exposed else "normal")
-        self.end_worker(IterationEnd.UNCOVERED, f"{where} {ending}")
-
-    def made(self, paths: tuple[str, ...]) -> None:
-        """Protected paths that were absent appeared while the worker ran: they are its own until the operator says."""
-        paths = tuple(path for path in paths if path not in self.terms.lists())
-        if self.running is not None and set(paths) - set(self.state.exposed):
-            self.append(ev.Exposed(iteration=self.running.iteration, paths=paths[:MOST_EXPOSED]))
-            some = ", ".join(safe_line(path, 200) for path in paths[:3])
-            self.log("sandbox", f"{some}: protected, absent before and made while the worker ran: not frozen")
-
-    def _hides(self, path: str) -> bool:
-        return is_within(path, [str(PurePath(name)) for name in self.terms.contract.state.hide])
 
     def interrupt(self, order: Order) -> None:
         """An order that needs the running step to end."""

@@ -28,9 +28,10 @@ from proctor.sandbox.choose import choose
 from proctor.sandbox.limits import Bounds
 from proctor.supervisor import policies, process, publish, report
 from proctor.supervisor.account import Account
+from proctor.supervisor.covers import MOST_EXPOSED
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Watch
-from proctor.supervisor.session import MOST_EXPOSED, Options, Session
+from proctor.supervisor.session import Options, Session
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
