@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.trees import remove_tree, scratch_folder
+from proctor.trees import remove_tree, scratch_folder, walk
 
 OTHER = 65_534
 """A user that is not root, to whom the tree belongs."""
@@ -174,3 +174,19 @@ def test_two_at_once_leave_nothing(tree: Path) -> None:
     assert [other.wait() for other in others] == [0, 0]
     remove_tree(tree)
     assert not tree.exists()
+
+
+def test_a_walk_finds_what_the_standard_one_finds(tree: Path) -> None:
+    for name in ("a/b/c", "a/d", "e"):
+        (tree / name).mkdir(parents=True)
+        (tree / name / "file").touch()
+    (tree / "link").symlink_to("a")
+    (tree / "loop").symlink_to(".")
+    (tree / "broken").symlink_to("none")
+    assert list(walk(str(tree))) == list(os.walk(tree))
+    assert list(walk(bytes(tree))) == list(os.walk(bytes(tree)))
+
+
+def test_a_walk_goes_as_deep_as_paths_do(tree: Path) -> None:
+    dig(tree, 1_500)
+    assert sum("leaf" in names for _, _, names in walk(str(tree))) == 1

@@ -1,4 +1,4 @@
-"""Removing folders that somebody else has filled. Standard library only: the keeper of a sandbox loads it alone.
+"""Folders that somebody else has filled, removed and walked. Standard library only: a sandbox's keeper loads it.
 
 What a worker or a check leaves may be of any depth, closed to its owner, or full of links that lead elsewhere.
 """
@@ -12,6 +12,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import AnyStr
 
 _PASSES = 8
 """How often what would not go is tried anew: a full disk, or a folder that takes no more, may have room by then."""
@@ -57,6 +58,28 @@ def remove_tree(path: str | Path) -> list[str]:
     except OSError:
         return left or [os.fspath(path)]
     return []
+
+
+def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
+    """What `os.walk` gives from the top down, which up to Python 3.11 calls itself for each level."""
+    queue = [top]
+    while queue:
+        folder = queue.pop()
+        folders: list[AnyStr] = []
+        names: list[AnyStr] = []
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                (folders if _is_folder(entry) else names).append(entry.name)
+        yield folder, folders, names
+        below = [os.path.join(folder, name) for name in reversed(folders)]
+        queue += [path for path in below if not os.path.islink(path)]
+
+
+def _is_folder(entry: os.DirEntry[AnyStr]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _pass(top: int) -> bool:

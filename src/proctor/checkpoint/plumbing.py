@@ -25,6 +25,7 @@ from typing import BinaryIO
 from proctor.checkpoint.hygiene import environment, git_program
 from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.text import safe_line
+from proctor.trees import walk
 
 LOCK_PATIENCE = 120.0
 """Seconds to wait for another process that is using the store."""
@@ -250,7 +251,7 @@ class Git:
         """FIFOs, sockets and devices in the places where git expects rules, or inside nested repositories."""
         found = []
         own = os.fsencode(self.gitdir.parent)
-        for folder, folders, files in os.walk(self.top):
+        for folder, folders, files in walk(self.top):
             if folder == self.top:
                 folders[:] = [name for name in folders if name != b".git"]
             folders[:] = [name for name in folders if os.path.join(folder, name) != own]

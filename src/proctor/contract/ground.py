@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.lookup import find_program, search_path
+from proctor.trees import walk
 
 _ENTRIES = 20_000
 _READ = 64 * 1024
@@ -122,7 +123,7 @@ def _walk(top: Path, room: int) -> Iterator[int]:
         return
     if top.is_file():
         yield top.stat().st_size
-    for folder, _, names in os.walk(top):
+    for folder, _, names in walk(os.fspath(top)):
         for name in names:
             if room <= 0:
                 return
@@ -198,7 +199,7 @@ def _pytest_named(workspace: Path) -> str | None:
 
 def _python_tests(workspace: Path) -> Iterator[Path]:
     room = 2_000
-    for folder, folders, names in os.walk(workspace):
+    for folder, folders, names in walk(os.fspath(workspace)):
         depth = len(Path(folder).relative_to(workspace).parts)
         kept = (name for name in folders if name not in _SKIPPED and not name.startswith("."))
         folders[:] = sorted(kept) if depth < 3 else []

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from proctor.oracle import discovery
 from proctor.oracle.frozen import Frozen, digest_of
+from proctor.trees import walk
 
 Binds = tuple[tuple[Path, Path], ...]
 
@@ -98,7 +99,7 @@ def _entries(folder: Path) -> list[Path]:
 def _below(place: Path) -> list[Path]:
     if not place.is_dir() or place.is_symlink():
         return [place]
-    return [Path(folder, name) for folder, _, names in os.walk(place) for name in names]
+    return [Path(folder, name) for folder, _, names in walk(os.fspath(place)) for name in names]
 
 
 def _loads_plugins(entry_points: Path) -> bool:
