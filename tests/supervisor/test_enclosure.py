@@ -131,6 +131,21 @@ def test_too_many_repositories_to_protect_are_refused_in_one_line(workspace: Pat
     assert refusal.value.word == "sandbox"
 
 
+def test_settings_of_agents_below_any_path_are_refused_in_one_line(workspace: Path, tmp_path: Path) -> None:
+    top = os.getcwd()
+    os.chdir(workspace)
+    try:
+        for _ in range(25):
+            os.mkdir("d" * 200)
+            os.chdir("d" * 200)
+        Path(".mcp.json").touch()
+    finally:
+        os.chdir(top)
+    with pytest.raises(Unrecoverable, match="settings of agents with a path too long"):
+        enclose(workspace, tmp_path)
+    subprocess.run(["rm", "-rf", workspace], check=True)
+
+
 @pytest.mark.parametrize("number", [1, enclosure.MOST_REPOSITORIES + 1])
 def test_fifos_that_cannot_all_be_covered_are_refused_in_one_line(workspace: Path, tmp_path: Path, number: int) -> None:
     top = os.getcwd()

@@ -63,6 +63,7 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
     _must_be_few(workspace, specials, "sockets, FIFOs and devices", "remove them")
     _must_be_few(workspace, seen.unread, "folders that cannot be read", "remove them, or give yourself access")
     _must_be_few(workspace, blank, "settings of agents", "work in a folder below it")
+    _must_be_near(workspace, seen.configured if untrusted else (), "settings of agents", "remove them")
     found = layout.find(workspace)
     telling = tuple(hidden.telling(workspace, seen.repositories, policy.hide, repository.parent))
     for name in telling:
@@ -84,10 +85,14 @@ def enclose(policy: Policy, contract: Contract, repository: Path, say: Say = lam
 
 
 def _must_be_few(workspace: Path, paths: Sequence[str], what: str, fix: str) -> None:
-    """Unrecoverable where there are more than can be mounted over, or one whose path is too long for that."""
+    """Unrecoverable where there are more than can be mounted over, or one whose path is too long for it."""
     if len(paths) > MOST_REPOSITORIES:
         said = f"{len(paths):,} {what}, too many to keep each from the worker (at most {MOST_REPOSITORIES})"
         raise Unrecoverable(f"{workspace} holds {said}, such as {safe_line(paths[0], 200)}: {fix}", "sandbox")
+    _must_be_near(workspace, paths, what, fix)
+
+
+def _must_be_near(workspace: Path, paths: Sequence[str], what: str, fix: str) -> None:
     for path in paths:
         if len(os.fsencode(workspace / path)) > LONGEST:
             said = f"{what} with a path too long to keep them from the worker"
