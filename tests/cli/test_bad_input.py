@@ -161,8 +161,8 @@ def test_a_sandboxed_command_has_its_exit_status_and_a_refusal_names_proctor(pro
     assert proctor("sandbox", project, "--", "true").returncode == 0
     assert sorted(path.name for path in project.iterdir()) == before
     missing = proctor("sandbox", project, "--", "no-such-program")
-    assert missing.returncode == 2
-    assert missing.stderr.splitlines()[-1].startswith("proctor: no-such-program: not found")
+    refused(missing, 2, "no-such-program: not found inside")
+    refused(proctor("sandbox", project, "--", "no\x1b[2J\nsuch"), 2, "not found inside")
     refused(proctor("sandbox", project), 2, "--")
 
 
@@ -186,3 +186,20 @@ def test_status_names_what_was_renamed_and_what_tools_run_by_themselves(project:
 def test_extend_says_which_dimensions_there_are() -> None:
     said = proctor("extend", "--help").stdout
     assert all(dimension in said for dimension in Dimension)
+
+
+def test_a_command_without_its_dashes_is_told_how_to_be_written(project: Path) -> None:
+    refused(proctor("sandbox", ".", "bash", "-c", "ls", cwd=project), 2, "proctor sandbox -- bash -c ls")
+    refused(proctor("sandbox", project, "ls", "a b"), 2, f"proctor sandbox {project} -- ls 'a b'")
+    refused(proctor("sandbox", "ls", "-l", cwd=project), 2, "proctor sandbox -- ls -l")
+    refused(proctor("sandbox", "ls", cwd=project), 2, "after `--`")
+    refused(proctor("status", project, "--jsno"), 2, "--jsno")
+    assert "[DIR] -- CMD" in proctor("sandbox", "--help").stdout
+
+
+def test_what_a_worker_of_a_session_gets_is_explained_too(project: Path) -> None:
+    told = json.loads(proctor("sandbox", project, "--explain", "--json").stdout)
+    assert told["gateway"] == "127.0.0.1:8377"
+    assert told["door"]
+    assert "PROCTOR_BRIEF" in told["environment"]
+    assert any("worker of a session" in note for note in told["notes"])

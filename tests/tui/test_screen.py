@@ -535,11 +535,11 @@ async def test_the_task_at_work_stands_first_whatever_is_warned_of_and_w_shows_i
         assert re.search(r"↓ \d+ more", text)
         assert re.search(r"careful 40  packages/p0.*…", text)
         await pilot.press("w")
-        await until(pilot, lambda: "hooks/pre-commit" in shown(pilot.app))
+        await until(pilot, lambda: "  hooks/pre-commit" in shown(pilot.app) and "Look at these" in shown(pilot.app))
         await pilot.press("G")
         await until(pilot, lambda: "packages/p39/.npmrc" in shown(pilot.app))
         await pilot.press("w")
-        await until(pilot, lambda: "hooks/pre-commit" not in shown(pilot.app))
+        await until(pilot, lambda: "Look at these" not in shown(pilot.app))
 
 
 async def test_leaving_leaves_the_session_alone(story: Story, desk: Desk) -> None:
