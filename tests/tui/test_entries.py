@@ -181,3 +181,15 @@ def test_rows_that_only_move_gauges_are_not_told() -> None:
     assert told(ev.ToolCalled(iteration=1, name="shell")) is None
     assert told(ev.Judged(iteration=1, task=1, phase=Phase.BASELINE, verdict=Verdict.FAILED)) is None
     assert told(ev.OrderTaken(order="o", verb="approve", outcome="done")) is None
+
+
+def test_what_was_renamed_is_told_with_the_way_back_and_old_journals_are_told_too() -> None:
+    entry = told(ev.Quarantined(iteration=1, paths=("a b/.git", ".hooks"), now=("a b/.git.quarantined", ".hooks.q")))
+    assert entry is not None
+    assert "made by the worker as a repository" in entry.text
+    assert "your git would run it" in entry.text
+    assert "mv 'a b/.git.quarantined' 'a b/.git' && mv .hooks.q .hooks" in entry.text
+    old = told(ev.Quarantined(iteration=1, paths=("lib/.git",)))
+    assert old is not None
+    assert "lib/.git" in old.text
+    assert "mv" not in old.text.split()

@@ -105,9 +105,10 @@ class _Told:
         self.unix_sockets = calls.makes_unix_sockets(program)
 
 
-def facts(policy: Policy, backend: Backend) -> Facts:
+def facts(policy: Policy, backend: Backend, notes: Sequence[str] = ()) -> Facts:
     """What holds for a command under this policy, as plain values; Unrecoverable where nothing can be started.
 
+    `notes` are lines on what was found in this workspace, which are told as they are.
     Starts a command that does nothing, for the limits that can be had here. From the main thread only.
     """
     told = _Told(policy, backend)
@@ -129,14 +130,17 @@ def facts(policy: Policy, backend: Backend) -> Facts:
         "environment": told.environment,
         "limits": {**asdict(limits), "together": list(told.together)},
         "not_held": told.not_held,
+        "notes": list(notes),
     }
 
 
-def lines(policy: Policy, backend: Backend) -> list[str]:
+def lines(policy: Policy, backend: Backend, notes: Sequence[str] = ()) -> list[str]:
     """The same for people: 80 columns, but for a path that is longer. `./` is the workspace, `~` the home."""
     told = _Told(policy, backend)
     said = [*_row("workspace", safe_line(str(told.policy.workspace))), *_row("runs by", backend.describe())]
+    noted: list[Row] = [("", safe_line(note)) for note in notes]
     for heading, rows in (
+        ("To know", noted),
         ("It can write", _writes(told)),
         ("It can read", _reads(told)),
         ("It cannot read", _hidden(told)),
