@@ -329,6 +329,13 @@ def test_a_file_that_names_a_repository_is_another_once_it_names_another(top: Pa
         ("sh -c 'sed s/a/b/ | python3 tools/clean.py'", ["s/a/b", "tools/clean.py"]),
         ('!f() { cd x && node "$(git rev-parse --show-toplevel)/bin/it"; }; f', ["bin/it"]),
         ("unbalanced 'tools/clean", ["tools/clean"]),
+        ("sh -e clean", ["clean"]),
+        ("perl -ne 'print if 1' clean", []),
+        ("TOOL=./tools/it sh -c '$TOOL'", ["tools/it"]),
+        ("PYTHONPATH=part0 python3 -P clean", ["clean", "part0"]),
+        ("${TOOL:-./tools/it} %f", ["tools/it"]),
+        ("timeout 5 python3 -I clean", ["clean"]),
+        ("python3 -I -m /", []),
         ("true", []),
     ],
 )

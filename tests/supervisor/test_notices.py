@@ -56,6 +56,7 @@ def test_what_notices_run_is_read_only_to_its_end(workspace: Path, tmp_path: Pat
         ("[sh, tools/tell.sh]", "notify: tools/tell.sh is not there"),
         ("[sh, -c, '. ./tools/said']", "notify: tools/said is not there"),
         ("[env, -C, tools, ./said]", "notify: tools/said is not there"),
+        ("[python3, -I, tools/tell.py]", "notify: tools/tell.py is not there"),
         ("[sh, link]", "notify: link is a link"),
         ("[python3, -m, tools.tell]", "notify: Python looks for modules in the workspace first"),
         ("[python3, at_the_top.py]", "notify: Python looks for modules in the workspace first"),

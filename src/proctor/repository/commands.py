@@ -40,7 +40,9 @@ _SHELL = re.compile(r"(ba|da|k|z|fi)?sh")
 _INTERPRETER = re.compile(r"(ba|da|k|z|fi)?sh|perl|ruby|node|deno|bun|php|lua\w*|awk|Rscript|source")
 _PYTHON = re.compile(r"\$?\{?\w*(python|pypy)[\d.]*\w*\}?", re.I)
 _PYTHON_OPTION = re.compile(r"-([bBdEhiIOPqRsSuvVx?]*)(?:([mcWX])(.*))?", re.S)
-_CODE = re.compile(r"-\w*[ceE]|--eval|--command")
+_SHELL_CODE = re.compile(r"-\w*c|--command")
+_OTHER_CODE = re.compile(r"-\w*[eE]|--eval")
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]")
 _FILE = re.compile(r"/|\.\w+$")
 _SENTENCE = re.compile(r"[\s;&|(){}`<>'\"*]")
 """What no name holds that is likely."""
@@ -134,7 +136,7 @@ class _Reader:
         self._folders = [top]
 
     def read(self, text: str, depth: int) -> None:
-        text = _HERE.sub(".", text)
+        text = _DEFAULT.sub(" ", _HERE.sub(".", text))
         text = _TOP.sub(lambda _: str(self._top), text)
         text = _HOME.sub(lambda _: os.path.expanduser("~"), text)
         if self._script:
@@ -145,6 +147,7 @@ class _Reader:
 
     def command(self, words: list[str], depth: int) -> None:
         while words and (_ASSIGNED.match(words[0]) or words[0] in _BEFORE):
+            self._assigned(words[0])
             words = words[1:]
         places = self._enter(words)
         program = next((n for n, word in enumerate(words) if n not in places and not word.startswith("-")), len(words))
@@ -156,10 +159,15 @@ class _Reader:
         elif _PYTHON.fullmatch(_last(words[interpreter])):
             script = _after(interpreter, _python(given)[0])
             self._named.modules.update(filter(None, (_imports(given, folder) for folder in self._folders)))
-        elif (code := next((n for n, word in enumerate(given) if _CODE.fullmatch(word)), None)) is None:
-            script = _after(interpreter, next((n for n, word in enumerate(given) if not word.startswith("-")), None))
-        elif depth < _DEEPEST and _SHELL.fullmatch(_last(words[interpreter])):
-            self.read(" ".join(given[code + 1 : code + 2]), depth + 1)
+        else:
+            is_shell = _SHELL.fullmatch(_last(words[interpreter]))
+            code = next(
+                (n for n, word in enumerate(given) if (_SHELL_CODE if is_shell else _OTHER_CODE).fullmatch(word)), None
+            )
+            if code is None:
+                script = _after(interpreter, next((n for n, word in enumerate(given) if word[:1] != "-"), None))
+            elif depth < _DEEPEST and is_shell:
+                self.read(" ".join(given[code + 1 : code + 2]), depth + 1)
         for number, word in enumerate(words):
             if number in places or (number == program and "/" not in word and number != script):
                 continue  # a program is looked up on PATH unless it holds a slash
@@ -168,6 +176,12 @@ class _Reader:
             runs = number == script or (number == program and "/" in word)
             bare = script is not None and number >= script
             self._file(word, bare, self._named.runs if runs else self._named.others)
+
+    def _assigned(self, word: str) -> None:
+        name, _, value = word.partition("=")
+        self._file(value, False, self._named.others)
+        if name == "PYTHONPATH":
+            self._named.modules.update((at(folder, part), "") for folder in self._folders for part in value.split(":"))
 
     def _enter(self, words: list[str]) -> set[int]:
         """Notes the folders in which what follows may run; the numbers of the words that name nothing else."""
@@ -197,25 +211,25 @@ class _Reader:
 def _python(words: Sequence[str]) -> tuple[int | None, str, bool]:
     """Of the words after Python's name: the number of the script's, the module's name, whether modules are looked for
     beside the script or in the folder at all."""
-    number = 0
+    number, looks = 0, True
     while number < len(words):
         word = words[number]
         option = None if word == "-" or word.startswith("--") else _PYTHON_OPTION.fullmatch(word)
         if option:
             flags, last, value = option[1], option[2], option[3]
             if "I" in flags or "P" in flags:
-                return None, "", False
+                looks = False
             if last == "m":
-                return None, value or "".join(words[number + 1 : number + 2]), True
+                return None, value or "".join(words[number + 1 : number + 2]), looks
             if last == "c":
-                return None, "", True
+                return None, "", looks
             number += 1 if last and not value else 0
         elif word == "-":
-            return None, "", True
+            break
         elif not word.startswith("--"):
-            return number, "", True
+            return number, "", looks
         number += 1
-    return None, "", True
+    return None, "", looks
 
 
 def _imports(words: Sequence[str], folder: Path) -> tuple[Path, str] | None:
@@ -244,7 +258,7 @@ def _of_modules(folder: Path, module: str, workspace: Path) -> Iterator[Path]:
         for name in _SHADOWED:
             yield from _forms(folder / name)
     place = folder
-    for part in filter(None, module.split(".")):
+    for part in re.findall(r"\w+", module):
         place = place / part
         yield from _forms(place)
     if module:
