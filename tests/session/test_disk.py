@@ -22,8 +22,10 @@ with open("filler", "wb") as file:
     for _ in range({times}):
         file.write(bytes(1 << 20))
         file.flush()
+        time.sleep(0.01)
 time.sleep(1000)
 """
+"""At the pace of a disk: memory takes all this in an instant, in which nobody is scheduled who could end it."""
 
 
 @pytest.fixture
@@ -85,7 +87,7 @@ def test_a_worker_that_writes_too_much_is_ended_and_its_growth_is_told(sample: M
 def test_a_check_that_fills_the_disk_is_ended_too(sample: Make, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(small))
     workspace = sample("restless")
-    fill = "with open('filler', 'wb') as file:\n    while True: file.write(bytes(1 << 20))"
+    fill = "import time\nwith open('filler', 'wb') as file:\n    while True: file.write(bytes(1 << 20)), time.sleep(0.01)"
     path = workspace.path / "tasks.json"
     tasks = json.loads(path.read_text())
     tasks[0]["check"] = {"run": ["python", "-c", fill], "timeout": "60s"}
