@@ -87,7 +87,7 @@ def test_a_worker_that_writes_too_much_is_ended_and_its_growth_is_told(sample: M
 def test_a_check_that_fills_the_disk_is_ended_too(sample: Make, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(small))
     workspace = sample("restless")
-    fill = "import time\nwith open('filler', 'wb') as file:\n    while True: file.write(bytes(1 << 20)), time.sleep(0.01)"
+    fill = FILL.format(times=1000)
     path = workspace.path / "tasks.json"
     tasks = json.loads(path.read_text())
     tasks[0]["check"] = {"run": ["python", "-c", fill], "timeout": "60s"}
