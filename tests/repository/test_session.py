@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,22 +178,3 @@ def test_there_is_no_git_where_nothing_can_be_made_above_the_workspace(tmp_path:
     place = Path("/usr/share")
     assert prepare(find(place), tmp_path / "session.git", always=True, say=said.append) is None
     assert "read-only" in said[0]
-
-
-def test_large_repositories_are_quick(tmp_path: Path) -> None:
-    place = new_repository(tmp_path / "large")
-    head, blob = git(place, "rev-parse", "HEAD", "HEAD:part0/file0.txt").split()
-    packed = "".join(f"{head} refs/heads/many/{number:04}\n" for number in range(1000))
-    (place / ".git" / "packed-refs").write_text(f"# pack-refs with: sorted \n{packed}")
-    entries = "".join(f"100644 {blob}\tfolder{number % 100}/file{number}\n" for number in range(10_000))
-    subprocess.run(["git", "update-index", "--index-info"], cwd=place, input=entries.encode(), check=True)
-    layout, folder = find(place), tmp_path / "session.git"
-    assert spent(lambda: prepare(layout, folder)) < 0.15
-    assert spent(lambda: prepare(layout, folder)) < 0.03
-
-
-def spent(act: Callable[[], object]) -> float:
-    """Processor seconds, those of git included: what the clock says depends on what else runs."""
-    begun = sum(os.times()[:4])
-    act()
-    return sum(os.times()[:4]) - begun

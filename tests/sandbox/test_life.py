@@ -176,17 +176,14 @@ def test_a_frozen_command_can_be_killed(backend: Backend, policy: Policy) -> Non
         assert not running.frozen
 
 
-def test_killing_takes_less_than_a_tenth_of_a_second(backend: Backend, policy: Policy) -> None:
-    took = []
-    for _ in range(3):
-        with start(
-            backend, policy, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do setsid sleep 1000 & done; echo; wait"
-        ) as running:
-            line(running)
-            begun = time.monotonic()
-            running.kill()
-            took.append(time.monotonic() - begun)
-    assert min(took) < 0.1
+def test_killing_takes_all_that_left_their_session_too(backend: Backend, policy: Policy) -> None:
+    script = "for i in 1 2 3 4 5 6 7 8 9; do setsid sleep 1000 & done; echo; wait"
+    with start(backend, policy, "sh", "-c", script) as running:
+        line(running)
+        members = running.members()
+        running.kill()
+        assert len(members) >= 10
+        assert not alive(members)
 
 
 def test_cpu_time_counts_processes_that_are_gone(backend: Backend, policy: Policy) -> None:
