@@ -10,9 +10,8 @@ from proctor.sandbox.alone import Busy, alone
 
 
 def test_a_second_worker_has_to_wait_for_the_first_one_s_end(tmp_path: Path) -> None:
-    with alone(tmp_path):
-        with pytest.raises(Busy, match="another worker is at work there"), alone(tmp_path):
-            pass
+    with alone(tmp_path), pytest.raises(Busy, match="another worker is at work there"), alone(tmp_path):
+        pass
     with alone(tmp_path):
         pass
 
