@@ -56,7 +56,7 @@ def as_user(act: Callable[[], None]) -> None:
 @pytest.fixture
 def theirs(tmp_path: Path) -> Iterator[Path]:
     """A folder that somebody who is not root can fill and remove."""
-    with scratch_folder("proctor-test-") as top:
+    with scratch_folder("proctor-test-", Path("/tmp")) as top:  # where others may go
         top.chmod(0o755)
         place = top / "place"
         place.mkdir()

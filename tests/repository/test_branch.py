@@ -532,7 +532,7 @@ def do(place: Path, deed: str, content: str) -> None:
 def by_hand(work: Path) -> str:
     """The tree that `git add -A` makes, but for the harness's own files."""
     index = work / ".git" / "by-hand"
-    shutil.copyfile(work / ".git" / "index", index)
+    shutil.copy2(work / ".git" / "index", index)  # with its time: by that git knows what it has to look at again
     aside = ("-c", "core.safecrlf=false")
     os.environ["GIT_INDEX_FILE"] = str(index)
     try:

@@ -177,7 +177,7 @@ try:
 except OSError:
     pass
 for pid in filter(str.isdigit, os.listdir("/proc")):
-    if open(f"/proc/{pid}/cmdline", "rb").read().endswith(b"the-first\\0"):
+    if pid != "1" and open(f"/proc/{pid}/cmdline", "rb").read().endswith(b"the-first\\0"):
         seen.append("its process")
 print(seen, flush=True)
 sys.stdin.read()

@@ -48,7 +48,7 @@ def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[
 import ctypes, os, sys
 sys.path.insert(0, {str(Path(seccomp.__file__).parent)!r})
 import seccomp
-seccomp.program = lambda unix_sockets: seccomp.assembled({steps!r})
+seccomp.program = lambda *_, **__: seccomp.assembled({steps!r})
 ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)
 seccomp.restrict(True)
 os.execv({str(BUNDLED)!r}, [{str(BUNDLED)!r}, *sys.argv[1:]])

@@ -41,7 +41,7 @@ def sandbox(given: argparse.Namespace) -> int:
     from proctor.errors import Unrecoverable, UsageError
     from proctor.repository.planted import MOST_NAMED
     from proctor.sandbox.alone import alone
-    from proctor.sandbox.choose import passthrough
+    from proctor.sandbox.choose import choose, passthrough
     from proctor.supervisor import disk, enclosure, policies, process
 
     if not given.command and not given.dir.exists():
@@ -50,6 +50,7 @@ def sandbox(given: argparse.Namespace) -> int:
     contract = load(given.dir)
     if not given.command and not given.explain:
         raise UsageError("sandbox: no command; write it after `--`, or ask with --explain what it could do")
+    choose(contract.sandbox.kind)  # where there is no sandbox, nothing else is worth saying
     with contextlib.ExitStack() as held:
         if not given.explain:
             held.enter_context(alone(given.dir))

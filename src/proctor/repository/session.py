@@ -312,6 +312,8 @@ def _copy_index(git_dir: Path, draft: Path) -> None:
     found = index.read_bytes() if index.is_file() else b""
     if found:
         (draft / "index").write_bytes(found)
+        written = os.stat(index).st_mtime_ns  # by that git knows which files it has to look at again
+        os.utime(draft / "index", ns=(written, written))
     for shared in git_dir.glob("sharedindex.*"):
         with contextlib.suppress(ValueError):
             if bytes.fromhex(shared.suffix[1:]) in found:

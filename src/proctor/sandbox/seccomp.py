@@ -153,7 +153,7 @@ def assembled(steps: Iterable[Step]) -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
-def restrict(unix_sockets: bool, shared: bool) -> None:
+def restrict(unix_sockets: bool, shared: bool = False) -> None:
     """Puts this process and its children under the filter for good. Needs no_new_privs; OSError when refused."""
     text = program(unix_sockets, shared=shared)
     steps = ctypes.create_string_buffer(text, len(text))
