@@ -72,7 +72,7 @@ def _translated(path: Path) -> Iterator[None]:
             raise Unrecoverable(f"{path}: cannot open the journal: {text}", "workspace") from error
         if "locked" in text:
             raise Unrecoverable(f"{path}: the journal stayed locked by another process", "journal") from error
-        raise Unrecoverable(f"{path}: the journal cannot be read ({text}); it is left as it is", "journal") from error
+        raise Unrecoverable(f"{path}: the journal is damaged ({text}); it is left as it is", "journal") from error
 
 
 class Reader:
