@@ -49,6 +49,17 @@ def new_repository(place: Path, *options: str, files: int = 3) -> Path:
     return place
 
 
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A repository of two commits, with files at its top and below."""
+    place = new_repository(tmp_path / "work")
+    (place / "file0.txt").write_text("top\n")
+    (place / ".gitignore").write_text("READ.py\n")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "Top")
+    return place
+
+
 def inside(
     repository: Repository | None,
     workspace: Path,

@@ -23,16 +23,6 @@ USE = """
 """
 
 
-@pytest.fixture
-def top(tmp_path: Path) -> Path:
-    place = new_repository(tmp_path / "work")
-    (place / "file0.txt").write_text("top\n")
-    (place / ".gitignore").write_text("READ.py\n")
-    git(place, "add", "-A")
-    git(place, "commit", "-qm", "Top")
-    return place
-
-
 def packed(top: Path) -> Path:
     git(committed(top), "gc", "-q", "--prune=now")
     return top

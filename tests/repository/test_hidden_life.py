@@ -17,16 +17,6 @@ from repository.conftest import git, new_repository, session
 from repository.spying import HIDE, SECRET, committed, ways, written
 
 
-@pytest.fixture
-def top(tmp_path: Path) -> Path:
-    place = new_repository(tmp_path / "work")
-    (place / "file0.txt").write_text("top\n")
-    (place / ".gitignore").write_text("READ.py\n")
-    git(place, "add", "-A")
-    git(place, "commit", "-qm", "Top")
-    return place
-
-
 def test_what_is_staged_and_changed_shows_as_it_does_outside(top: Path) -> None:
     committed(top)
     (top / "staged.txt").write_text("x\n")

@@ -82,12 +82,12 @@ class Bubblewrap(Backend):
     def describe(self) -> str:
         return f"{_version(self.binary)} at {self.binary}: {self.why}"
 
-    def selftest(self, policy: Policy) -> None:
+    def selftest(self, policy: Policy) -> limits.Bounds:
         with tempfile.TemporaryFile() as said:
             try:
                 with self._start(["/bin/sh", "-c", ":"], policy, (DEVNULL, DEVNULL, said.fileno())) as running:
                     if running.wait(START_SECONDS).code == 0:
-                        return
+                        return running.bounds
             except (StartFailed, TimeoutError):
                 pass
             said.seek(0)

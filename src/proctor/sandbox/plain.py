@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.sandbox import kept
+from proctor.sandbox.limits import Bounds
 from proctor.sandbox.policy import Policy, settled
 from proctor.sandbox.running import DEVNULL, Backend, Running
 
@@ -21,8 +22,9 @@ class Plain(Backend):
     def describe(self) -> str:
         return "nothing: asked for by `sandbox.kind: none`"
 
-    def selftest(self, policy: Policy) -> None:
-        settled(policy)
+    def selftest(self, policy: Policy) -> Bounds:
+        with self.launch(["/bin/sh", "-c", ":"], policy) as running:
+            return running.bounds
 
     def launch(
         self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL

@@ -58,8 +58,11 @@ class Backend(ABC):
         """One line: what runs the commands, and why that."""
 
     @abstractmethod
-    def selftest(self, policy: Policy) -> None:
-        """Runs the real thing once with a command that does nothing; Unrecoverable names cause and one fix."""
+    def selftest(self, policy: Policy) -> Bounds:
+        """Runs the real thing once with a command that does nothing, and says what bounds it.
+
+        Unrecoverable names cause and one fix.
+        """
 
     @abstractmethod
     def launch(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.sandbox import host, kept, landlock
+from proctor.sandbox.limits import Bounds
 from proctor.sandbox.policy import Policy, settled
 from proctor.sandbox.running import DEVNULL, START_SECONDS, Backend, Running, refused
 
@@ -24,13 +25,14 @@ class Weak(Backend):
     def describe(self) -> str:
         return f"Landlock {landlock.version()} of this kernel, without namespaces: asked for by `sandbox.kind: weak`"
 
-    def selftest(self, policy: Policy) -> None:
+    def selftest(self, policy: Policy) -> Bounds:
         if landlock.version() < landlock.LEAST:
             raise refused("`weak` needs Landlock with rules for TCP: Linux 6.7 or later with `landlock` in lsm=")
         with self.launch(["/bin/sh", "-c", ":"], policy) as running:
             result = running.wait(START_SECONDS)
         if result.code != 0:
             raise refused("a command that does nothing could not run under Landlock: use a kernel with user namespaces")
+        return running.bounds
 
     def launch(
         self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL

@@ -86,10 +86,7 @@ async def open_session(
     remove_tree(folder / "doors")  # those of workers that a crash ended
     (folder / "doors").mkdir(mode=0o700)
     backend = Tracker(choose(contract.sandbox.kind))
-    policy = policies.base(workspace, contract)
-    backend.selftest(policy)
-    with backend.launch(("/bin/sh", "-c", ":"), policy) as probe:
-        bounds = probe.bounds
+    bounds = backend.selftest(policies.base(workspace, contract))
     journal = Journal(journal_path(folder))
     lock.name(journal.token)
     plan = files.read_optional(workspace, contract.state.plan) or ""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from subprocess import DEVNULL
 
+from proctor.sandbox.limits import Bounds
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Backend, Running
 
@@ -22,8 +23,8 @@ class Tracker(Backend):
     def describe(self) -> str:
         return self._backend.describe()
 
-    def selftest(self, policy: Policy) -> None:
-        self._backend.selftest(policy)
+    def selftest(self, policy: Policy) -> Bounds:
+        return self._backend.selftest(policy)
 
     def launch(
         self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
