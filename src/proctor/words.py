@@ -73,6 +73,13 @@ class RequestKind(StrEnum):
     EXPOSED = "exposed"
 
 
+class Certainty(StrEnum):
+    """Of a checkpoint: taken from the list of changes alone, or held against a walk of the whole tree."""
+
+    PROVISIONAL = "provisional"
+    CONFIRMED = "confirmed"
+
+
 class Source(StrEnum):
     """Where a figure came from; `unknown` is never shown as zero."""
 

@@ -15,15 +15,17 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import git, photograph, write
+from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.repository import Store
 
 PROGRAM = """
 import sys, time
 from pathlib import Path
 import git
+from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.repository import Store
 work, what, *args = sys.argv[1:]
-store = Store(Path(work), Path(work) / ".proctor/checkpoints.git", max_file=1 << 20)
+store = Store(Path(work), Path(work) / ".proctor/checkpoints.git", keep=Keep(max_file=1 << 20))
 print("go", flush=True)
 begun = time.monotonic()
 getattr(store, what)(*args)
@@ -36,7 +38,7 @@ class Stage:
 
     def __init__(self, work: Path) -> None:
         self.work = work
-        self.store = Store(work, work / ".proctor/checkpoints.git", max_file=1 << 20)
+        self.store = Store(work, work / ".proctor/checkpoints.git", keep=Keep(max_file=1 << 20))
         for number in range(150):
             write(work / f"src/m{number % 10}/f{number}.py", f"print({number})\n" * 40)
         write(work / "swap/a/b", "1\n")

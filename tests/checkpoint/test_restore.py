@@ -11,6 +11,7 @@ import pytest
 
 from checkpoint.photo import git, photograph, times, write
 from proctor.checkpoint import restore
+from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.repository import Moved, NotRestored, Store
 
 BIG = 2 << 20
@@ -104,7 +105,7 @@ def test_what_was_ignored_at_the_target_stays_although_no_rule_protects_it_now(s
 
 
 def test_a_file_too_large_to_keep_is_named_and_left_where_it_is(work: Path) -> None:
-    store = Store(work, work / ".proctor/checkpoints.git", max_file=BIG)
+    store = Store(work, work / ".proctor/checkpoints.git", keep=Keep(max_file=BIG))
     before = store.snapshot("c1")
     with open(work / "huge", "wb") as file:
         file.truncate(2 << 30)
@@ -117,7 +118,7 @@ def test_a_file_too_large_to_keep_is_named_and_left_where_it_is(work: Path) -> N
 
 
 def test_a_kept_file_that_grew_too_large_is_moved_aside_and_comes_back_with_the_undo(work: Path) -> None:
-    store = Store(work, work / ".proctor/checkpoints.git", max_file=BIG)
+    store = Store(work, work / ".proctor/checkpoints.git", keep=Keep(max_file=BIG))
     before, was = store.snapshot("c1"), photograph(work)
     write(work / "README", b"r" * (BIG + 1))
     after, then = store.snapshot("c2"), photograph(work)

@@ -13,20 +13,27 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-FILES, MANIFEST, NOTES, META = b"files", b"manifest", b"notes", b"meta"
+from proctor.words import Certainty
+
+FILES, MANIFEST, NOTES, META, STATE = b"files", b"manifest", b"notes", b"meta", b"repositories"
 FOLDER, FILE = b"40000", b"100644"
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A stored working tree. `tree` is its identity; `skipped` are lines about what is not kept and why;
-    `unstable` are paths that were written while they were read. `commit` is a tree id if nothing names it yet."""
+    `unstable` are paths that were written while they were read. `commit` is a tree id if nothing names it yet.
+    `state` is the identity of the repositories (refs, HEAD, index and the rest), "" if there are none. `borrowed`:
+    some of its objects are still the operator's alone."""
 
     commit: str
     tree: str
     files: int
     skipped: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
+    state: str = ""
+    certainty: Certainty = Certainty.CONFIRMED
+    borrowed: bool = False
 
 
 class ChangeKind(StrEnum):
@@ -172,6 +179,8 @@ class Held:
     tree: str
     manifest: Manifest
     notes: Notes
+    state: str = ""
+    """The id of the tree of the repositories' state, "" for none."""
 
 
 def identity(files: str, manifest: Manifest) -> tuple[str, bytes]:

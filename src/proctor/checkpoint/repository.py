@@ -10,9 +10,10 @@ from proctor.checkpoint import view
 from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.objects import REFS, Objects
 from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
 from proctor.checkpoint.restore import Moved, NotRestored, Restorer
-from proctor.checkpoint.snapshot import MAX_FILE, WorkingTree
+from proctor.checkpoint.snapshot import WorkingTree
 from proctor.errors import UsageError
 
 __all__ = ["Change", "ChangeKind", "Entry", "Held", "Moved", "NotRestored", "Restored", "Snapshot", "Store"]
@@ -28,7 +29,7 @@ class Store:
     `workspace`), `UsageError`, `NotRestored`.
     """
 
-    def __init__(self, workspace: Path, gitdir: Path, owned: Iterable[str] = (), *, max_file: int = MAX_FILE) -> None:
+    def __init__(self, workspace: Path, gitdir: Path, owned: Iterable[str] = (), keep: Keep = DEFAULT) -> None:
         self._git = Git(workspace, gitdir)
         _refuse_homes(self._git.workspace)
         mine = {raw(os.path.normpath(path)) for path in (*owned, ".proctor")}
@@ -36,7 +37,7 @@ class Store:
         if not state.startswith(".."):
             mine.add(raw(state))
         self._objects = Objects(self._git)
-        self._tree = WorkingTree(self._git, mine, max_file)
+        self._tree = WorkingTree(self._git, mine, keep)
         self._restorer = Restorer(self._git, self._objects, self._tree, mine, self._git.gitdir.parent / "parked")
 
     def snapshot(self, name: str, parent: str | None = None, meta: bytes = b"") -> Snapshot:

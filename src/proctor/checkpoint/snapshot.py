@@ -17,20 +17,12 @@ from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.known import Known, Signature, is_fresh, signature_of
 from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, joined
+from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Held, Manifest, Notes, common_mode, identity, is_below, parents
 from proctor.checkpoint.scan import Scan, ignored_folders, scan
 from proctor.checkpoint.shelf import Shelf
 from proctor.errors import UsageError
 from proctor.units import format_size
-
-MAX_FILE = 64 << 20
-"""Bytes of the largest file that is kept."""
-MAX_IGNORED_FILE = 1 << 20
-"""Bytes of the largest ignored file that is kept."""
-MAX_IGNORED = 2_000
-"""Ignored files that are kept at most; more are build products in the wrong place."""
-MAX_FILES = 300_000
-"""Files that are taken in at once without being told that this is a project."""
 
 _ROUNDS = 3
 _PACK_FROM = 64
@@ -40,11 +32,11 @@ _PACKED = ("core.bigFileThreshold=1",)
 class WorkingTree:
     """The workspace as the store sees it. Every method wants the store's lock held."""
 
-    def __init__(self, git: Git, owned: Collection[bytes], max_file: int = MAX_FILE) -> None:
+    def __init__(self, git: Git, owned: Collection[bytes], keep: Keep = DEFAULT) -> None:
         self._git = git
         self._ignores = Ignores(git)
         self._owned = frozenset(owned)
-        self._max_file = max_file
+        self._keep = keep
         self._index = git.gitdir / "index"
         self._memory = git.gitdir / "known"
 
@@ -141,7 +133,7 @@ class WorkingTree:
         untouched = {path for path in known.left if known.covers(path, os.lstat(self._place(path)).st_ctime_ns)}
         asked = {path for path in known.ignored if self._look(path, {})}
         seen = scan(self._git, self._ignores, self._owned, env=draft.env, untouched=untouched, asked=asked)
-        if len(seen.new) > MAX_FILES and not (self._git.workspace / ".git").exists():
+        if len(seen.new) > self._keep.max_files and not (self._git.workspace / ".git").exists():
             raise UsageError(
                 f"{self._git.workspace}: {len(seen.new)} files and no git repository; "
                 "is this a project? name what to leave out in .gitignore"
@@ -167,7 +159,7 @@ class WorkingTree:
         """Decide for every path that may differ."""
         intake = Intake(left=set())
         folders: dict[bytes, bool] = {}
-        limits = dict.fromkeys(seen.ignored, MAX_IGNORED_FILE)
+        limits = dict.fromkeys(seen.ignored, self._keep.max_ignored_file)
         candidates = seen.suspects | seen.new | seen.ignored
         for path in sorted(candidates):
             found = self._look(path, folders)
@@ -176,13 +168,13 @@ class WorkingTree:
                 intake.drop(path, kept, simply=found is None and self._missing(path))
             elif not kept and known.covers(path, found.st_ctime_ns):
                 intake.left.add(path)
-            elif why := self._refusal(path, found, limits.get(path, self._max_file)):
+            elif why := self._refusal(path, found, limits.get(path, self._keep.max_file)):
                 intake.drop(path, kept)
                 if path in seen.ignored:
                     intake.left.add(path)
                 else:
                     intake.skipped[path] = why
-            elif path in seen.ignored and len(known.ignored) + len(intake.ignored) >= MAX_IGNORED:
+            elif path in seen.ignored and len(known.ignored) + len(intake.ignored) >= self._keep.max_ignored:
                 intake.left.add(path)
             else:
                 intake.take(path, found, path in seen.ignored, self._git.umask)

@@ -15,6 +15,7 @@ import msgspec
 
 from proctor.journal.encoding import encode_json
 from proctor.words import (
+    Certainty,
     CheckpointKind,
     Dimension,
     Exhaustion,
@@ -315,8 +316,9 @@ class TaskMoved(Event, frozen=True, tag="task_moved"):
 class CheckpointTaken(Event, frozen=True, tag="checkpoint_taken"):
     """One atomic record; this row is its commit point. `commit` and `tree` are ids in `checkpoints.git`.
 
-    `marks`, `used`, `plan` and `position` (journal row) are what was true then. `edited`: the operator changed the
-    tree since the last iteration. The last three fields belong to rooms that fill them later.
+    `marks`, `used`, `plan`, `rules` (revisions) and `position` (journal row) are what was true then. `edited`: the
+    operator changed the tree since the last iteration. `state` identifies the repositories beside the tree, `ms` is
+    what taking it took. The last three fields belong to rooms that fill them later.
     """
 
     id: str
@@ -335,18 +337,46 @@ class CheckpointTaken(Event, frozen=True, tag="checkpoint_taken"):
     skipped: tuple[str, ...] = ()
     note: str = ""
     edited: bool = False
+    name: str = ""
+    state: str = ""
+    rules: str = ""
+    certainty: Certainty = Certainty.CONFIRMED
+    borrowed: bool = False
+    ms: int = 0
     environment: str | None = None
     continuation: str | None = None
     ledger: int | None = None
 
 
+class CheckpointConfirmed(Event, frozen=True, tag="checkpoint_confirmed"):
+    """A walk of the whole tree bore a provisional checkpoint out. `commit`, `tree`, `state` and `files` hold from here
+    on: they differ from the row's where `missed` paths had changed and no event had said so. `ms`: the walk."""
+
+    id: str
+    commit: str
+    tree: str
+    state: str = ""
+    files: int = 0
+    ms: int = 0
+    missed: tuple[str, ...] = ()
+
+
+class CheckpointsPruned(Event, frozen=True, tag="checkpoints_pruned"):
+    """These checkpoints are dropped: their objects may go. `why` is `keep` (the contract's time) or `operator`."""
+
+    ids: tuple[str, ...]
+    why: str = ""
+
+
 class RollbackBegun(Event, frozen=True, tag="rollback_begun"):
-    """The intent: `safety` holds everything present, the tree is about to become `target`."""
+    """The intent: `safety` holds everything present, the tree is about to become `target`, but for the operator's own
+    edits in `mine`, which stay."""
 
     safety: str
     target: str
     way: str  # rollback | undo | redo | failed_verdict
     paths: tuple[str, ...] = ()
+    mine: tuple[str, ...] = ()
 
 
 class RolledBack(Event, frozen=True, tag="rolled_back"):
@@ -359,6 +389,10 @@ class RolledBack(Event, frozen=True, tag="rolled_back"):
     parked: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     failed: str = ""
+    mine: tuple[str, ...] = ()
+    """Edits of the operator that stayed."""
+    said: tuple[str, ...] = ()
+    """Lines about paths and repositories that need the operator's eye: open files, refs that others moved."""
 
 
 # --- budget, plateau --------------------------------------------------------------------------
@@ -513,6 +547,8 @@ AnyEvent = (
     | TaskCommitted
     | TaskMoved
     | CheckpointTaken
+    | CheckpointConfirmed
+    | CheckpointsPruned
     | RollbackBegun
     | RolledBack
     | LevelCrossed
