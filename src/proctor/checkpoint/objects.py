@@ -32,6 +32,13 @@ class Objects:
         out = self._git.run("for-each-ref", "--format=%(refname) %(objectname)", REFS)
         return {ref.removeprefix(REFS): oid for ref, oid in (line.split() for line in out.decode().splitlines())}
 
+    def broken(self) -> dict[str, str]:
+        """The names whose refs cannot be read, each with ""."""
+        folder = self._git.gitdir / REFS
+        return dict.fromkeys(
+            {path.name for path in folder.iterdir() if path.suffix != ".lock"} - self.refs().keys(), ""
+        )
+
     def point(self, name: str, commit: str) -> None:
         """Keep a commit under `refs/proctor/NAME`. Durable when this returns."""
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from proctor.checkpoint import view
@@ -14,9 +14,10 @@ from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
 from proctor.checkpoint.restore import Moved, NotRestored, Restorer
 from proctor.checkpoint.snapshot import WorkingTree
+from proctor.checkpoint.verify import Verified, verify
 from proctor.errors import UsageError
 
-__all__ = ["Change", "ChangeKind", "Entry", "Held", "Moved", "NotRestored", "Restored", "Snapshot", "Store"]
+__all__ = ["Change", "ChangeKind", "Entry", "Held", "Moved", "NotRestored", "Restored", "Snapshot", "Store", "Verified"]
 
 
 class Store:
@@ -121,12 +122,20 @@ class Store:
         with self._git.locked():
             self._objects.point(name, commit)
 
+    def verify(self, names: Mapping[str, str] | None = None) -> Verified:
+        """Prove that every byte of the checkpoints in `names` (name -> commit; all that refs keep, if not given) can
+        be had. Slow: it reads the whole store."""
+        with self._git.locked():
+            return verify(self._git, self.names() | self._objects.broken() if names is None else names)
+
     def gc(self, keep: Collection[str]) -> None:
         """Drop every checkpoint but the commits in `keep`, and give their space back. Slow; for idle time."""
         with self._git.locked():
             names = self.names()
             for commit in set(keep) - set(names.values()):
                 self._objects.point(f"kept-{commit}", commit)
+            for name in self._objects.broken():  # over which git would stumble
+                (self._git.gitdir / REFS / name).unlink()
             gone = [f"delete {REFS}{name}\n" for name, commit in names.items() if commit not in keep]
             if gone:
                 self._git.run("update-ref", "--stdin", input="".join(gone).encode())
