@@ -6,17 +6,21 @@ of `files` and `manifest` alone is the identity of a working tree: equal ids, eq
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import stat
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from proctor.words import Certainty
 
 FILES, MANIFEST, NOTES, META, STATE = b"files", b"manifest", b"notes", b"meta", b"repositories"
 FOLDER, FILE = b"40000", b"100644"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +76,53 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Restored:
     """The tree equals the target. `parked` are paths that stood in the way and were moved aside, `missing` nested
-    repositories of the target whose `.git` is gone, `tree` the identity that was proved."""
+    repositories of the target whose `.git` is gone, `tree` the identity that was proved, `mine` the operator's edits
+    that stayed, `said` lines about what needs his eye, such as a file that a process has open."""
 
     changed: int
     parked: tuple[str, ...]
     tree: str
     missing: tuple[str, ...] = ()
+    mine: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+Attributes = tuple[tuple[str, bytes], ...]
+"""Extended attributes by name, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Modes other than those that git and the umask give (permission bits), and folders that hold no file."""
+    """What git cannot say. `modes` and `folders`: permission bits other than those that git and the umask give.
+    `empty`: folders that hold no file. `links`: files that are one file under several names, each with the first of
+    the names. `fifos`: their permission bits. `attributes`: of files and folders.
+
+    What a tree does not use is not written, so that an id does not change with what can be said.
+    """
 
     modes: dict[bytes, int] = field(default_factory=dict)
     folders: dict[bytes, int] = field(default_factory=dict)
     empty: frozenset[bytes] = frozenset()
+    links: dict[bytes, bytes] = field(default_factory=dict)
+    fifos: dict[bytes, int] = field(default_factory=dict)
+    attributes: dict[bytes, Attributes] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        return _json(
-            {
-                "modes": _named(self.modes),
-                "folders": _named(self.folders),
-                "empty": _texts(self.empty),
+        data: dict[str, object] = {
+            "modes": _named(self.modes),
+            "folders": _named(self.folders),
+            "empty": _texts(self.empty),
+        }
+        if self.links:
+            data["links"] = sorted(_texts(group) for group in grouped(self.links))
+        if self.fifos:
+            data["fifos"] = _named(self.fifos)
+        if self.attributes:
+            data["attributes"] = {
+                text(path): {name: base64.b64encode(value).decode() for name, value in attributes}
+                for path, attributes in self.attributes.items()
             }
-        )
+        return _json(data)
 
     @classmethod
     def decode(cls, body: bytes) -> Manifest:
@@ -104,23 +131,47 @@ class Manifest:
             {raw(path): mode for path, mode in data["modes"].items()},
             {raw(path): mode for path, mode in data["folders"].items()},
             frozenset(map(raw, data["empty"])),
+            linked([map(raw, group) for group in data.get("links", ())]),
+            {raw(path): mode for path, mode in data.get("fifos", {}).items()},
+            {
+                raw(path): tuple(sorted((name, base64.b64decode(value)) for name, value in attributes.items()))
+                for path, attributes in data.get("attributes", {}).items()
+            },
         )
 
     def merged(self, other: Manifest, chosen: Callable[[bytes], bool]) -> Manifest:
         """This manifest, with `other`'s word on the chosen paths."""
 
-        def pick(mine: dict[bytes, int], theirs: dict[bytes, int]) -> dict[bytes, int]:
-            kept = {path: mode for path, mode in mine.items() if not chosen(path)}
-            return kept | {path: mode for path, mode in theirs.items() if chosen(path)}
+        def pick(mine: dict[bytes, T], theirs: dict[bytes, T]) -> dict[bytes, T]:
+            kept = {path: word for path, word in mine.items() if not chosen(path)}
+            return kept | {path: word for path, word in theirs.items() if chosen(path)}
 
         empty = {path for path in self.empty if not chosen(path)} | {path for path in other.empty if chosen(path)}
-        return Manifest(pick(self.modes, other.modes), pick(self.folders, other.folders), frozenset(empty))
+        same = self.links.keys() - self._linked_otherwise(other)
+        names: dict[tuple[bool, bytes], list[bytes]] = {}
+        for theirs, links in ((False, self.links), (True, other.links)):
+            for path, first in links.items():
+                if (chosen(path) and path not in same) == theirs:
+                    names.setdefault((theirs, first), []).append(path)
+        return Manifest(
+            pick(self.modes, other.modes),
+            pick(self.folders, other.folders),
+            frozenset(empty),
+            linked(names.values()),
+            pick(self.fifos, other.fifos),
+            pick(self.attributes, other.attributes),
+        )
 
     def differing(self, other: Manifest) -> set[bytes]:
         """The paths of which the two say different things."""
         unequal = {path for path, _ in self.modes.items() ^ other.modes.items()}
         unequal |= {path for path, _ in self.folders.items() ^ other.folders.items()}
-        return unequal | (self.empty ^ other.empty)
+        unequal |= {path for path, _ in self.fifos.items() ^ other.fifos.items()}
+        unequal |= {path for path, _ in self.attributes.items() ^ other.attributes.items()}
+        return unequal | (self.empty ^ other.empty) | self._linked_otherwise(other)
+
+    def _linked_otherwise(self, other: Manifest) -> set[bytes]:
+        return {path for group in set(grouped(self.links)) ^ set(grouped(other.links)) for path in group}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +286,23 @@ def parents(path: bytes) -> Iterable[bytes]:
     while at >= 0:
         yield path[:at]
         at = path.find(b"/", at + 1)
+
+
+def linked(groups: Iterable[Iterable[bytes]]) -> dict[bytes, bytes]:
+    """Names of one file each with the first of them; a name that stands alone is none."""
+    found = {}
+    for names in map(sorted, groups):
+        if len(names) > 1:
+            found |= dict.fromkeys(names, names[0])
+    return found
+
+
+def grouped(links: dict[bytes, bytes]) -> list[tuple[bytes, ...]]:
+    """The names of each file that has several, sorted."""
+    found: dict[bytes, list[bytes]] = {}
+    for path, first in sorted(links.items()):
+        found.setdefault(first, []).append(path)
+    return [tuple(names) for names in found.values()]
 
 
 def common_mode(executable: int, umask: int) -> int:
