@@ -122,6 +122,21 @@ class Store:
         with self._git.locked():
             self._objects.point(name, commit)
 
+    def missing(self, oids: Collection[str]) -> tuple[str, ...]:
+        """Those of these objects that the store has not."""
+        return view.missing(self._git, oids)
+
+    def blobs(self, before: str, after: str) -> dict[str, str | None]:
+        """The files that differ between two checkpoints, each with the id of its content, None where it is gone."""
+        return view.blobs(self._git, *self._objects.files_of(before, after))
+
+    def annotate(self, name: str, commit: str, meta: bytes) -> str:
+        """Name what a commit holds, with other bytes of the caller's beside it; the new commit. Durable."""
+        with self._git.locked():
+            fresh = view.annotated(self._git, name, commit, meta)
+            self._objects.point(name, fresh)
+            return fresh
+
     def verify(self, names: Mapping[str, str] | None = None) -> Verified:
         """Prove that every byte of the checkpoints in `names` (name -> commit; all that refs keep, if not given) can
         be had. Slow: it reads the whole store."""

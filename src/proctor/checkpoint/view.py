@@ -11,7 +11,19 @@ from pathlib import Path
 
 from proctor.checkpoint.objects import Objects, temporary_index
 from proctor.checkpoint.plumbing import Git, disk_faults, joined, split
-from proctor.checkpoint.record import Change, ChangeKind, Entry, Manifest, common_mode, is_below, parents, raw, text
+from proctor.checkpoint.record import (
+    META,
+    Change,
+    ChangeKind,
+    Entry,
+    Held,
+    Manifest,
+    common_mode,
+    is_below,
+    parents,
+    raw,
+    text,
+)
 from proctor.errors import UsageError
 
 NOTHING = "0" * 40
@@ -43,7 +55,11 @@ def deltas(git: Git, before: str, after: str) -> list[Delta]:
 
 def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) -> tuple[Change, ...]:
     """What differs between two checkpoints, sorted by path."""
-    old, new = objects.load(before, after)
+    return changes_between(git, *objects.load(before, after), ignored=ignored)
+
+
+def changes_between(git: Git, old: Held, new: Held, *, ignored: bool) -> tuple[Change, ...]:
+    """What differs between two trees, sorted by path."""
     command = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev")
     fields = split(git.run(*command, old.files, new.files))
     differing = _raw(fields)
@@ -117,6 +133,27 @@ def materialise(git: Git, objects: Objects, commit: str, dest: Path, exclude: Se
         make_folders(top, wanted.empty | wanted.folders.keys(), git.umask)
         set_modes(top, stat.S_IFREG, wanted.modes)
         set_modes(top, stat.S_IFDIR, wanted.folders)
+
+
+def missing(git: Git, oids: Collection[str]) -> tuple[str, ...]:
+    """Those of these objects that are not there."""
+    if not oids:
+        return ()
+    out = git.run("cat-file", "--batch-check=%(objectname)", input="\n".join([*sorted(oids), ""]).encode())
+    return tuple(line.split(" ")[0] for line in out.decode().splitlines() if line.endswith(" missing"))
+
+
+def blobs(git: Git, before: str, after: str) -> dict[str, str | None]:
+    """The files that differ between two trees of files: the ids of their contents, None where they are gone."""
+    return {text(delta.path): None if delta.new == NOTHING else delta.new for delta in deltas(git, before, after)}
+
+
+def annotated(git: Git, name: str, commit: str, meta: bytes) -> str:
+    """Write a commit that holds what another one holds, but for the caller's bytes."""
+    blob = git.run("hash-object", "-w", "--stdin", input=meta).strip()
+    lines = [line for line in split(git.run("ls-tree", "-z", commit)) if not line.endswith(b"\t" + META)]
+    tree = git.run("mktree", "-z", input=joined([*lines, b"100644 blob %s\t%s" % (blob, META)])).decode().strip()
+    return git.run("commit-tree", tree, input=f"{name}\n".encode()).decode().strip()
 
 
 def mode_of(path: bytes, mode: int, manifest: Manifest, umask: int) -> int:

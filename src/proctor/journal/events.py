@@ -362,10 +362,14 @@ class CheckpointConfirmed(Event, frozen=True, tag="checkpoint_confirmed"):
 
 
 class CheckpointsPruned(Event, frozen=True, tag="checkpoints_pruned"):
-    """These checkpoints are dropped: their objects may go. `why` is `keep` (the contract's time) or `operator`."""
+    """These checkpoints are dropped: their objects may go. `why` is `keep` (the contract's time) or `operator`.
+
+    `iterations` are those whose raw streams go, and all else of them that no verdict needs.
+    """
 
     ids: tuple[str, ...]
     why: str = ""
+    iterations: tuple[int, ...] = ()
 
 
 class RollbackBegun(Event, frozen=True, tag="rollback_begun"):

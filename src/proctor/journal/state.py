@@ -138,6 +138,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     decided: int = 0
     requests: tuple[RequestState, ...] = ()
     checkpoints: tuple[CheckpointState, ...] = ()
+    pruned: dict[str, datetime] = {}
+    """Checkpoints that are no more, and since when."""
     good: str = ""
     tree: str = ""
     committed: dict[str, str] = {}
@@ -181,7 +183,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def next_checkpoint(self) -> str:
         """The id that the next checkpoint will carry."""
-        return f"c{max((int(c.id[1:]) for c in self.checkpoints), default=0) + 1}"
+        ids = (*(c.id for c in self.checkpoints), *self.pruned)
+        return f"c{max((int(one[1:]) for one in ids), default=0) + 1}"
 
     @property
     def next_request(self) -> int:
@@ -413,6 +416,12 @@ def _checkpoint_taken(state: State, row: ev.Row, e: ev.CheckpointTaken) -> Chang
     taken = CheckpointState(id=e.id, at=row.at, taken=e, good=good)
     changes: Changes = {"checkpoints": (*state.checkpoints, taken), "good": good, "tree": e.tree}
     return {**changes, "tasks": _unseen(state.tasks)} if e.edited else changes
+
+
+@_on(ev.CheckpointsPruned)
+def _checkpoints_pruned(state: State, row: ev.Row, e: ev.CheckpointsPruned) -> Changes:
+    left = tuple(c for c in state.checkpoints if c.id not in e.ids)
+    return {"checkpoints": left, "pruned": state.pruned | dict.fromkeys(e.ids, row.at)}
 
 
 @_on(ev.RollbackBegun)

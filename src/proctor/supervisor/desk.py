@@ -12,11 +12,11 @@ from proctor.checkpoint import history
 from proctor.errors import ProctorError
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState
-from proctor.supervisor import inbox
+from proctor.supervisor import handles, inbox
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
-from proctor.units import counted, format_amount, parse_amount, parse_dimension
+from proctor.units import format_amount, parse_amount, parse_dimension
 from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
 from proctor.worker.base import Ask, argument_of
 
@@ -118,26 +118,22 @@ class Desk:
 
     async def _checkpoint(self, order: Order) -> None:
         try:
-            taken = await self._s.timeline.checkpoint(CheckpointKind.ASKED, safe_line(str(order.args.get("note", ""))))
+            note, name = (str(order.args.get(key, "")) for key in ("note", "name"))
+            taken = await self._s.timeline.checkpoint(CheckpointKind.ASKED, safe_line(note), name)
         except ProctorError as error:
             return self.close(order, "refused", str(error))
-        return self.close(order, "done", f"checkpoint {taken.id}: {counted(taken.files, 'file')}")
+        return self.close(order, "done", handles.described(taken))
 
     async def _look_back(self, order: Order) -> None:
         """A rollback that would change nothing is refused before the worker is ended for it."""
         try:
-            self._target(order)
+            handles.good(self._s.state, order.args.get("to"))
             if order.args.get("paths") or await self._s.timeline.takes_back(order.args.get("to")):
                 return self._s.interrupt(order)
-        except (ProctorError, Refused) as error:
+        except ProctorError as error:
             return self.close(order, "refused", str(error))
-        target = order.args.get("to") or self._s.state.good
+        target = handles.good(self._s.state, order.args.get("to")).id
         return self.close(order, "refused", f"the tree is already what it was at {target}; nothing to take back")
-
-    def _target(self, order: Order) -> None:
-        target = str(order.args.get("to") or self._s.state.good)
-        if self._s.state.checkpoint(target) is None:
-            raise Refused(f"no checkpoint {target!r}")
 
     def _chore(self, order: Order) -> None:
         self._chores.append(order)
@@ -175,7 +171,7 @@ class Desk:
             stack = history.stack_from(state.rollbacks)
             redo = bool(order.args.get("redo"))
             if (stack.redo_target if redo else stack.undo_target) is None:
-                raise Refused("nothing to redo" if redo else "nothing to undo")
+                raise Refused(handles.nothing_to(state, redo))
         self._s.interrupt(order)
 
     # --- requests -----------------------------------------------------------------------------

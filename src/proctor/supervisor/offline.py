@@ -14,10 +14,10 @@ from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.journal.state import State
 from proctor.journal.store import Journal, Reader, journal_path
-from proctor.supervisor import obey, process
+from proctor.supervisor import handles, obey, process
+from proctor.supervisor.papers import Papers
 from proctor.supervisor.terms import owned
 from proctor.supervisor.timeline import Timeline
-from proctor.units import counted
 from proctor.words import CheckpointKind, SessionStatus
 
 VERBS = ("checkpoint", "rollback", "undo")
@@ -35,7 +35,8 @@ def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
         try:
             if not journal.state().session:
                 journal.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=""))
-            timeline = Timeline(journal, Store(workspace, folder / "checkpoints.git", owned(names)))
+            store = Store(workspace, folder / "checkpoints.git", owned(names))
+            timeline = Timeline(journal, store, Papers(workspace, names).revisions)
             return asyncio.run(_one(journal, timeline, verb, args))
         finally:
             journal.close()
@@ -44,8 +45,9 @@ def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
 async def _one(journal: Journal, timeline: Timeline, verb: str, args: Mapping[str, Any]) -> str:
     await timeline.resume()
     if verb == "checkpoint":
-        taken = await timeline.checkpoint(CheckpointKind.ASKED, str(args.get("note") or ""))
-        return f"checkpoint {taken.id}: {counted(taken.files, 'file')}"
+        note, name = (str(args.get(key) or "") for key in ("note", "name"))
+        taken = await timeline.checkpoint(CheckpointKind.ASKED, note, name)
+        return handles.described(taken)
     if verb == "undo":
         back = await timeline.undo(redo=bool(args.get("redo")))
     else:

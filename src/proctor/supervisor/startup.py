@@ -31,6 +31,7 @@ from proctor.supervisor.account import Account
 from proctor.supervisor.covers import MOST_EXPOSED
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Watch
+from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
@@ -99,7 +100,7 @@ async def open_session(
     if revised:
         _reopen(journal)
     store = Store(workspace, folder / "checkpoints.git", terms.owned())
-    timeline = Timeline(journal, store)
+    timeline = Timeline(journal, store, Papers(workspace, contract.state).revisions)
     await timeline.resume()
     names = contract.state
     projection = Projection(workspace, folder / "kept", names.tasks, names.plan, names.progress, names.rules)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from proctor.checkpoint import history
 from proctor.checkpoint.repository import ChangeKind, Moved, Snapshot, Store
-from proctor.errors import ProctorError, UsageError
+from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.journal import events as ev
 from proctor.journal.port import JournalPort
-from proctor.journal.state import State
-from proctor.words import CheckpointKind, TaskStatus
+from proctor.supervisor import handles
+from proctor.supervisor import record as rec
+from proctor.words import CheckpointKind
 from proctor.workspace.autorun import autorun
 
 TRIES = 4
@@ -29,9 +30,14 @@ TRIES = 4
 class Timeline:
     """A session's checkpoints. One operation at a time."""
 
-    def __init__(self, journal: JournalPort, store: Store) -> None:
+    def __init__(
+        self, journal: JournalPort, store: Store, revisions: Callable[[], tuple[str, str]] = lambda: ("", "")
+    ) -> None:
+        """`revisions` gives those of the plan and of the rules as they are now."""
         self._journal = journal
         self._store = store
+        self._revisions = revisions
+        self._proved: set[str] = set()
         self._busy = asyncio.Lock()
 
     async def snapshot(self, name: str) -> Snapshot:
@@ -44,10 +50,12 @@ class Timeline:
         async with self._busy:
             return await asyncio.to_thread(self._store.tree_of_working_tree)
 
-    async def checkpoint(self, kind: CheckpointKind, note: str = "") -> ev.CheckpointTaken:
-        """Take a checkpoint of everything present."""
+    async def checkpoint(self, kind: CheckpointKind, note: str = "", name: str = "") -> ev.CheckpointTaken:
+        """Take a checkpoint of everything present. `name` is the operator's own word for it; UsageError if taken."""
         async with self._busy:
-            taken = await self._take(kind, note)
+            if name:
+                handles.check_name(self._journal.state(), name)
+            taken = replace(await self._take(kind, note), name=name)
             self._journal.append(taken)
             return taken
 
@@ -66,10 +74,9 @@ class Timeline:
     async def verified(self, snapshot: Snapshot, task: ev.TaskId, iteration: int, *settled: ev.Event) -> None:
         """One transaction: the task, verified on `snapshot`, its checkpoint, and what is settled with it."""
         async with self._busy:
-            taken = self._of_task(snapshot, task, iteration)
-            await asyncio.to_thread(self._store.keep, taken.id, snapshot.commit)
+            taken = await self._of_task(snapshot, task, iteration)
             done = ev.TaskDone(task=task, iteration=iteration, checkpoint=taken.id)
-            self._journal.append(taken, done, *settled)
+            self._journal.append(rec.proved_by(taken, self._journal.state().seq), done, *settled)
 
     async def careful(self, present: Snapshot) -> None:
         """Name what the operator's tools would run by themselves and the work, so far, made or changed."""
@@ -87,35 +94,35 @@ class Timeline:
             new = tuple(path for path in paths if path not in state.autorun)
             self._journal.append(ev.Autorun(iteration=state.iteration, paths=paths, new=new))
 
-    def _of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
+    async def _of_task(self, snapshot: Snapshot, task: ev.TaskId, iteration: int) -> ev.CheckpointTaken:
         state = self._journal.state()
-        done = ev.TaskMark(id=task, status=TaskStatus.DONE, verified_by=state.seq + 2)
-        marks = tuple(done if mark.id == task else mark for mark in state.marks)
-        return self._row(state, CheckpointKind.TASK, snapshot, marks=marks, task=task, iteration=iteration)
+        files: dict[str, str | None] = {}
+        if base := rec.base(state):
+            files = await asyncio.to_thread(self._store.blobs, base.taken.commit, snapshot.commit)
+        work = rec.Work(task=task, since=base.id if base else "", files=files)
+        one = rec.verified(self._record(), task, iteration, snapshot.tree, work)
+        self._proved.clear()  # a verdict rests on it: everything is looked for again
+        await self._prove(one)
+        commit = await asyncio.to_thread(self._store.annotate, one.id, snapshot.commit, rec.encode(one))
+        return rec.row(CheckpointKind.TASK, dataclasses.replace(snapshot, commit=commit), one, task=task)
 
     async def rollback(self, to: str | None = None, paths: Sequence[str] = (), way: str = "rollback") -> ev.RolledBack:
         """Make the tree what it was at the last good checkpoint, or at `to`; of `paths` only, if any are named.
 
         Raises `UsageError` when there is no such checkpoint or nothing to take back.
         """
-        state = self._journal.state()
-        target = to or state.good
-        if state.checkpoint(target) is None:
-            known = ", ".join(c.id for c in state.checkpoints[-8:]) or "none yet"
-            raise UsageError(f"no checkpoint {target!r}; there are: {known}" if target else "no checkpoint yet")
-        return await self._go(target, way, tuple(paths))
+        return await self._go(handles.good(self._journal.state(), to).id, way, tuple(paths))
 
     async def takes_back(self, to: str | None) -> bool:
         """Whether a rollback would change anything; a look, without a trace."""
-        target = self._journal.state().checkpoint(to or self._journal.state().good)
-        return target is None or target.taken.tree != (await self.present()).tree
+        return handles.good(self._journal.state(), to).taken.tree != (await self.present()).tree
 
     async def undo(self, redo: bool = False) -> ev.RolledBack:
         """Walk back through rollbacks, or forward again."""
         stack = history.stack_from(self._journal.state().rollbacks)
         target = stack.redo_target if redo else stack.undo_target
         if target is None:
-            raise UsageError("nothing to redo" if redo else "nothing to undo")
+            raise UsageError(handles.nothing_to(self._journal.state(), redo))
         return await self._go(target, "redo" if redo else "undo", ())
 
     async def resume(self) -> ev.RolledBack | None:
@@ -163,38 +170,23 @@ class Timeline:
         return back
 
     async def _take(self, kind: CheckpointKind, note: str) -> ev.CheckpointTaken:
-        state = self._journal.state()
-        name = state.next_checkpoint
-        meta = msgspec.json.encode({"marks": state.marks, "plan": state.plan, "position": state.seq})
-        snapshot = await asyncio.to_thread(self._store.snapshot, name, self._parent(), meta)
-        return self._row(state, kind, snapshot, marks=state.marks, note=note)
+        one = self._record()
+        await self._prove(one)
+        snapshot = await asyncio.to_thread(self._store.snapshot, one.id, self._parent(), rec.encode(one))
+        return rec.row(kind, snapshot, one, note=note)
 
-    def _row(
-        self,
-        state: State,
-        kind: CheckpointKind,
-        snapshot: Snapshot,
-        *,
-        marks: tuple[ev.TaskMark, ...],
-        note: str = "",
-        task: ev.TaskId | None = None,
-        iteration: int | None = None,
-    ) -> ev.CheckpointTaken:
-        return ev.CheckpointTaken(
-            id=state.next_checkpoint,
-            checkpoint=kind,
-            commit=snapshot.commit,
-            tree=snapshot.tree,
-            iteration=state.iteration if iteration is None else iteration,
-            task=task,
-            marks=marks,
-            used=state.used,
-            plan=state.plan,
-            position=state.seq,
-            files=snapshot.files,
-            skipped=snapshot.skipped,
-            note=note,
-        )
+    def _record(self) -> rec.Record:
+        return rec.record(self._journal.state(), *self._revisions())
+
+    async def _prove(self, one: rec.Record) -> None:
+        """See that what a record names is in the store, each once: a row must not promise what is not there."""
+        asked = rec.hashes(one) - self._proved
+        if asked and (lost := await asyncio.to_thread(self._store.missing, asked)):
+            raise Unrecoverable(
+                f"the checkpoint store has lost {lost[0][:12]} of verified work: see `proctor checkpoints --verify`",
+                "checkpoints",
+            )
+        self._proved |= asked
 
     def _parent(self) -> str | None:
         checkpoints = self._journal.state().checkpoints

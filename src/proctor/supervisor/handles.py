@@ -1,0 +1,70 @@
+"""What a person calls a checkpoint: its id, the name he gave it, or `start`. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from proctor.errors import UsageError
+from proctor.journal import events as ev
+from proctor.journal.state import CheckpointState, State
+from proctor.text import safe_line
+from proctor.units import counted
+
+START, PRESENT = "start", "present"
+_SHOWN = 8
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_ID = re.compile(r"c\d+", re.IGNORECASE)
+
+
+def find(state: State, handle: str) -> CheckpointState:
+    """The checkpoint that a person means. UsageError if there is none, or none any more."""
+    found = state.checkpoints[0] if handle == START and state.checkpoints else state.checkpoint(handle)
+    found = found or next((one for one in state.checkpoints if handle and one.taken.name == handle), None)
+    if found is not None:
+        return found
+    if handle in state.pruned:
+        raise UsageError(f"checkpoint {handle} was pruned on {state.pruned[handle].astimezone():%Y-%m-%d %H:%M}")
+    if not state.checkpoints:
+        raise UsageError("no checkpoint yet; `proctor checkpoint` takes one")
+    known = ", ".join(called(one) for one in state.checkpoints[-_SHOWN:])
+    more = "; `proctor checkpoints` has all" if len(state.checkpoints) > _SHOWN else ""
+    raise UsageError(f"no checkpoint {safe_line(handle, 80)!r}; there are: {known}{more}")
+
+
+def good(state: State, handle: str | None) -> CheckpointState:
+    """The checkpoint that a person means; the last good one where he names none."""
+    return find(state, handle or state.good)
+
+
+def called(one: CheckpointState) -> str:
+    """A checkpoint as messages name it."""
+    return f"{one.id} ({one.taken.name})" if one.taken.name else one.id
+
+
+def described(taken: ev.CheckpointTaken) -> str:
+    """What a checkpoint holds, in one line."""
+    name = f" ({taken.name})" if taken.name else ""
+    left = f"; {counted(len(taken.skipped), 'path')} not kept: see `proctor show --id {taken.id}`"
+    return f"checkpoint {taken.id}{name}: {counted(taken.files, 'file')}{left if taken.skipped else ''}"
+
+
+def check_name(state: State, name: str) -> None:
+    """Refuse a name that could be taken for something else. UsageError."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"checkpoint: {safe_line(name, 80)!r} cannot be a name: letters, digits, . - and _, at most 64 of them"
+        )
+    if _ID.fullmatch(name) or name in (START, PRESENT):
+        raise UsageError(f"checkpoint: {name!r} means something already; choose another name")
+    taken = next((one for one in state.checkpoints if one.taken.name == name), None)
+    if taken is not None:
+        raise UsageError(f"checkpoint: {taken.id} is called {name!r} already; choose another name")
+
+
+def nothing_to(state: State, redo: bool) -> str:
+    """Why there is nothing to undo, or to redo, and what there is instead."""
+    if redo:
+        return "nothing to redo: no rollback is undone"
+    begin = "every rollback is undone already" if state.rollbacks else "nothing was rolled back in this session"
+    back = f"`proctor rollback --to ID` goes back; the last good checkpoint is {state.good}" if state.good else ""
+    return f"nothing to undo: {begin}{'; ' if back else ''}{back}"
