@@ -84,8 +84,8 @@ class Dresser:
         if states[best].st_nlink > held[states[best].st_ino]:
             self._copy(best)
         at = os.lstat(self._place(best))
-        for path in states:
-            if path != best and states[path].st_dev == at.st_dev and os.lstat(self._place(path)).st_ino != at.st_ino:
+        for path, state in states.items():
+            if path != best and state.st_dev == at.st_dev and state.st_ino != at.st_ino:
                 if not self._alike(path, best):
                     raise Unlike(os.fsdecode(path))
                 os.unlink(self._place(path))

@@ -162,6 +162,16 @@ class Manifest:
             pick(self.attributes, other.attributes),
         )
 
+    @property
+    def odd_files(self) -> set[bytes]:
+        """The files of which something is said, and perhaps some folders."""
+        return {*self.modes, *self.links, *self.attributes}
+
+    @property
+    def paths(self) -> set[bytes]:
+        """All of which something is said."""
+        return self.odd_files.union(self.folders, self.empty, self.fifos)
+
     def differing(self, other: Manifest) -> set[bytes]:
         """The paths of which the two say different things."""
         unequal = {path for path, _ in self.modes.items() ^ other.modes.items()}
@@ -179,7 +189,8 @@ class Notes:
     """What is worth knowing about a snapshot and is no part of the tree's identity.
 
     `ignored`: kept although ignore rules leave them out. `closed` and `left`: ignored folders and files that are not.
-    `skipped`: other paths that are not kept, with the reason. `repositories`: folders with a `.git` of their own.
+    `skipped`: other paths that are not kept, with the reason. `bare`: kept without their extended attributes, which
+    were too many. `repositories`: folders with a `.git` of their own.
     """
 
     parent: str = ""
@@ -189,6 +200,7 @@ class Notes:
     skipped: dict[bytes, str] = field(default_factory=dict)
     unstable: frozenset[bytes] = frozenset()
     repositories: frozenset[bytes] = frozenset()
+    bare: frozenset[bytes] = frozenset()
 
     @property
     def not_kept(self) -> frozenset[bytes]:
@@ -205,6 +217,7 @@ class Notes:
                 "skipped": _named(self.skipped),
                 "unstable": _texts(self.unstable),
                 "repositories": _texts(self.repositories),
+                "bare": _texts(self.bare),
             }
         )
 
@@ -219,6 +232,7 @@ class Notes:
             {raw(path): why for path, why in data["skipped"].items()},
             frozenset(map(raw, data["unstable"])),
             frozenset(map(raw, data["repositories"])),
+            frozenset(map(raw, data.get("bare", ()))),
         )
 
 
@@ -290,7 +304,7 @@ def parents(path: bytes) -> Iterable[bytes]:
 
 def linked(groups: Iterable[Iterable[bytes]]) -> dict[bytes, bytes]:
     """Names of one file each with the first of them; a name that stands alone is none."""
-    found = {}
+    found: dict[bytes, bytes] = {}
     for names in map(sorted, groups):
         if len(names) > 1:
             found |= dict.fromkeys(names, names[0])

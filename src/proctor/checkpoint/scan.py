@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from proctor.checkpoint.extras import attributes_of
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.plumbing import Git, split
-from proctor.checkpoint.record import is_below, is_inside, parents
+from proctor.checkpoint.record import Attributes, is_below, is_inside, parents
 from proctor.checkpoint.shelf import is_folder
 
 WORTH_ASKING = 1000
@@ -21,11 +22,12 @@ WORTH_ASKING = 1000
 @dataclass(slots=True)
 class Walk:
     """The folders of the tree. `children` counts what each one holds, `odd` has their modes where uncommon,
-    `special` are FIFOs, sockets and devices, `repositories` folders with a `.git` of their own, `unreadable` folders
-    that may not be entered."""
+    `attributes` their extended attributes, `special` are FIFOs, sockets and devices, `repositories` folders with a
+    `.git` of their own, `unreadable` folders that may not be entered."""
 
     children: Counter[bytes] = field(default_factory=Counter)
     odd: dict[bytes, int] = field(default_factory=dict)
+    attributes: dict[bytes, Attributes] = field(default_factory=dict)
     special: set[bytes] = field(default_factory=set)
     repositories: set[bytes] = field(default_factory=set)
     unreadable: set[bytes] = field(default_factory=set)
@@ -110,6 +112,8 @@ def walked(top: bytes, closed: Collection[bytes], umask: int) -> Walk:
                     mode = _mode(entry)
                     if mode not in (common, None):
                         found.odd[path] = mode
+                    if attributes := attributes_of(top + b"/" + path):
+                        found.attributes[path] = attributes
                 elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
                     count += 1
                 else:

@@ -14,11 +14,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from proctor.checkpoint.draft import Draft
+from proctor.checkpoint.extras import is_odd, within_limit, words_of
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.known import Known, Signature, is_fresh, signature_of
 from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, joined
 from proctor.checkpoint.policy import DEFAULT, Keep
-from proctor.checkpoint.record import Held, Manifest, Notes, common_mode, identity, is_below, parents
+from proctor.checkpoint.record import Held, Manifest, Notes, identity, is_below, parents
 from proctor.checkpoint.scan import Scan, ignored_folders, scan
 from proctor.checkpoint.shelf import Shelf
 from proctor.errors import UsageError
@@ -26,6 +27,7 @@ from proctor.units import format_size
 
 _ROUNDS = 3
 _PACK_FROM = 64
+_SPECIAL = "a socket or device"
 _PACKED = ("core.bigFileThreshold=1",)
 
 
@@ -46,6 +48,7 @@ class WorkingTree:
         """Take everything that is to be kept into the store, without a name."""
         with Draft(self._git) as draft:
             held = self.record(draft)
+            draft.put_tree(held)  # so that it can be compared with later
             draft.admit()
             return held
 
@@ -90,14 +93,18 @@ class WorkingTree:
         """
         known = Known.load(self._memory) or Known()
         known.ignored |= coming.notes.ignored
-        known.odd |= coming.manifest.modes.keys()
+        known.odd |= coming.manifest.odd_files
         known.fresh |= dict.fromkeys(touched)
         known.left |= dict.fromkeys(left, time.time_ns())
         known.save(self._memory)
 
     def release(self, paths: Iterable[bytes]) -> None:
         """Let files out of the index that stay in the tree."""
-        self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(paths))
+        gone = set(paths)
+        known = Known.load(self._memory) or Known()
+        known.odd -= gone
+        known.save(self._memory)
+        self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(gone))
 
     # --- one look -----------------------------------------------------------------------------
 
@@ -110,12 +117,18 @@ class WorkingTree:
         seen, unseen = self._scan(draft, known)
         intake = self._intake(seen, known)
         intake.forced |= unseen & intake.files.keys()
-        self._remember(known, seen, intake, draft, now)
+        sharp = self._remember(known, seen, intake, now)
         draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)
         files = draft.run("write-tree").decode().strip()
-        modes = self._modes(known.odd - intake.gone - intake.skipped.keys())
-        manifest = Manifest(modes, seen.walk.odd, self._empty(seen, intake))
+        odd = known.odd - intake.gone - intake.left - intake.skipped.keys()
+        words = words_of(self._git.top, odd, self._git.umask)
+        sharp.odd = words.odd
+        draft.afterwards.append(lambda: sharp.save(self._memory))
+        attributes = within_limit(words.attributes | seen.walk.attributes)
+        manifest = Manifest(
+            words.modes, seen.walk.odd, self._empty(seen, intake), words.links, intake.fifos, attributes
+        )
         notes = Notes(
             parent=parent,
             ignored=frozenset(known.ignored - intake.left - intake.skipped.keys()),
@@ -123,6 +136,7 @@ class WorkingTree:
             left=frozenset(intake.left),
             skipped=intake.skipped,
             unstable=frozenset(intake.unstable),
+            bare=frozenset(words.attributes.keys() | seen.walk.attributes.keys()) - attributes.keys(),
             repositories=frozenset(seen.walk.repositories),
         )
         return Held(files, identity(files, manifest)[0], manifest, notes)
@@ -143,17 +157,17 @@ class WorkingTree:
         seen.suspects |= unseen
         return seen, unseen
 
-    def _remember(self, known: Known, seen: Scan, intake: Intake, draft: Draft, now: int) -> None:
-        """Write down what the index will not say: too much of it before the index is there, the rest afterwards."""
-        known.odd = intake.odd | self._modes(known.odd).keys()
+    def _remember(self, known: Known, seen: Scan, intake: Intake, now: int) -> Known:
+        """Write down what the index will not say: too much of it before the index is there; what is to be written
+        afterwards is returned."""
+        known.odd |= intake.odd
         known.ignored = seen.still | intake.ignored
         known.fresh = {path: at for path, at in known.fresh.items() if at and is_fresh(at, now)}
         recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
-        known.fresh |= dict.fromkeys(recent)
+        sharp = replace(known, fresh={**known.fresh, **recent})
+        known.fresh = known.fresh | dict.fromkeys(recent)
         known.save(self._memory)
-        if recent:
-            sharp = replace(known, fresh={**known.fresh, **recent})
-            draft.afterwards.append(lambda: sharp.save(self._memory))
+        return sharp
 
     def _intake(self, seen: Scan, known: Known) -> Intake:
         """Decide for every path that may differ."""
@@ -177,16 +191,26 @@ class WorkingTree:
             elif path in seen.ignored and len(known.ignored) + len(intake.ignored) >= self._keep.max_ignored:
                 intake.left.add(path)
             else:
-                intake.take(path, found, path in seen.ignored, self._git.umask)
+                intake.take(path, found, path in seen.ignored, is_odd(self._place(path), found, self._git.umask))
         for path in seen.walk.special:
-            intake.skipped[path] = "a FIFO, socket or device"
+            self._special(path, intake)
         for folder in seen.walk.unreadable:
             intake.skipped[folder] = "a folder that cannot be read"
         return intake
 
+    def _special(self, path: bytes, intake: Intake) -> None:
+        """A FIFO is kept as such, but for one where git would read rules from it, and wait for ever."""
+        with contextlib.suppress(OSError):
+            mode = os.lstat(self._place(path)).st_mode
+            if stat.S_ISFIFO(mode) and not path.rpartition(b"/")[2].startswith(b".git"):
+                intake.fifos[path] = stat.S_IMODE(mode)
+                intake.skipped.pop(path, None)  # where a file was
+            else:
+                intake.skipped[path] = "a FIFO where git reads rules" if stat.S_ISFIFO(mode) else _SPECIAL
+
     def _refusal(self, path: bytes, found: os.stat_result, limit: int) -> str:
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
-            return "a FIFO, socket or device"
+            return _SPECIAL
         if any(part.lower() == b".git" for part in path.split(b"/")):
             return "a name that git cannot hold"
         if stat.S_ISLNK(found.st_mode):
@@ -229,15 +253,6 @@ class WorkingTree:
         return {}
 
     # --- words --------------------------------------------------------------------------------
-
-    def _modes(self, paths: Iterable[bytes]) -> dict[bytes, int]:
-        found = {}
-        for path in paths:
-            with contextlib.suppress(OSError):
-                state = os.lstat(self._place(path))
-                if stat.S_ISREG(state.st_mode) and is_odd(state.st_mode, self._git.umask):
-                    found[path] = stat.S_IMODE(state.st_mode)
-        return found
 
     def _empty(self, seen: Scan, intake: Intake) -> frozenset[bytes]:
         """Folders that hold nothing that is kept."""
@@ -284,7 +299,7 @@ class WorkingTree:
 @dataclass(slots=True)
 class Intake:
     """What one look decided: `files` to take in as they were seen, `missing` from the tree and `forced` to go out of
-    the index, `left` and `skipped` not kept."""
+    the index, `fifos` kept beside it, `left` and `skipped` not kept."""
 
     left: set[bytes]
     files: dict[bytes, Signature] = field(default_factory=dict)
@@ -292,13 +307,14 @@ class Intake:
     forced: set[bytes] = field(default_factory=set)
     gone: set[bytes] = field(default_factory=set)
     odd: set[bytes] = field(default_factory=set)
+    fifos: dict[bytes, int] = field(default_factory=dict)
     ignored: set[bytes] = field(default_factory=set)
     skipped: dict[bytes, str] = field(default_factory=dict)
     unstable: set[bytes] = field(default_factory=set)
 
-    def take(self, path: bytes, found: os.stat_result, ignored: bool, umask: int) -> None:
+    def take(self, path: bytes, found: os.stat_result, ignored: bool, odd: bool) -> None:
         self.files[path] = signature_of(found)
-        if stat.S_ISREG(found.st_mode) and is_odd(found.st_mode, umask):
+        if odd:
             self.odd.add(path)
         if ignored:
             self.ignored.add(path)
@@ -307,8 +323,3 @@ class Intake:
         if kept:
             (self.missing if simply else self.forced).add(path)
             self.gone.add(path)
-
-
-def is_odd(mode: int, umask: int) -> bool:
-    """Whether a file's permission bits are not what a checkout gives it."""
-    return stat.S_IMODE(mode) != common_mode(mode, umask)
