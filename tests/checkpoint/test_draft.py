@@ -34,7 +34,7 @@ def test_the_folder_in_memory_is_its_owners_and_nobody_foresees_its_name(memory:
     for _ in range(2):
         with Draft(git) as one:
             one.make_room(1)
-            one.put("blob", b"x")
+            one.run("hash-object", "-w", "--stdin", input=b"x")
             (folder,) = memory.iterdir()
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700
             assert len(list(folder.iterdir())) == 1
@@ -46,7 +46,7 @@ def test_the_folder_in_memory_is_its_owners_and_nobody_foresees_its_name(memory:
 def test_the_next_draft_removes_what_a_dead_process_left(memory: Path, git: Git) -> None:
     dead = Draft(git).__enter__()
     dead.make_room(1)
-    dead.put("blob", b"x")
+    dead.run("hash-object", "-w", "--stdin", input=b"x")
     with Draft(git):
         assert list(memory.iterdir()) == []
 

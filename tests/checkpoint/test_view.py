@@ -136,15 +136,3 @@ def test_a_copied_workspace_goes_on_alone(
     assert photograph(copy) == was
     assert (work / "README").read_text() == "changed\n"
     assert set(store.names()) == {"c1", "c2"}
-
-
-def test_many_small_checkpoints_do_not_pile_up_as_packs(store: Store, work: Path) -> None:
-    first = store.snapshot("c0")
-    for number in range(60):
-        write(work / "README", f"{number}\n")
-        store.snapshot(f"n{number}")
-    assert len(list((work / ".proctor/checkpoints.git/objects/pack").glob("*.pack"))) < 55
-    assert len(store.names()) == 61
-    assert store.read(store.names()["n17"], "README") == b"17\n"
-    store.restore(store.snapshot("c1").commit, first.commit)
-    assert (work / "README").read_text() == "a project\n"

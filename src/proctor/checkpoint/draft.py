@@ -1,6 +1,6 @@
 """New objects and a new index, written aside and taken into the store whole and on disk, or not at all.
 
-A checkpoint's objects become one pack: a few files to flush instead of one for each object.
+A checkpoint's objects become one pack, whoever wrote them: two files to flush instead of one for each object.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import re
 import secrets
 import shutil
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from proctor.checkpoint.plumbing import Git, GitFailed
+from proctor.checkpoint.packs import Pack, flush_folder
+from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import (
     FILE,
     FILES,
@@ -25,8 +25,8 @@ from proctor.checkpoint.record import (
     MANIFEST,
     META,
     NOTES,
+    STATE,
     Held,
-    id_of,
     identity,
     tree_body,
 )
@@ -35,8 +35,6 @@ from proctor.trees import remove_tree
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 a folder whose name nobody can foresee is made there, for its owner only
 IN_MEMORY = 16 << 20
 """Bytes of new files up to which a draft is made in memory."""
-PACKS = 50
-"""Packs in the store, from which on small ones are put together."""
 _MEMORY = "memory"
 """Names the folder in memory, so that the next draft can remove what a dead process left."""
 
@@ -52,6 +50,7 @@ class Draft:
         self._folder = git.gitdir / "draft"
         self._objects = self._folder / "objects"
         self._own = git.gitdir / "objects"
+        self.pack = Pack(self._folder)
         self.index = self._folder / "index"
         self.afterwards: list[Callable[[], None]] = []
 
@@ -97,12 +96,8 @@ class Draft:
         return self._git.run(*args, input=input, env=self.env, config=("core.fsync=none", *config))
 
     def put(self, kind: str, body: bytes) -> str:
-        """Write one object; its id."""
-        oid = id_of(kind, body)
-        place = self._objects / oid[:2] / oid[2:]
-        place.parent.mkdir(exist_ok=True)
-        place.write_bytes(zlib.compress(b"%s %d\0" % (kind.encode(), len(body)) + body, 1))
-        return oid
+        """Write one object; its id. Commands do not see it before it is admitted."""
+        return self.pack.add(kind, body)
 
     def put_tree(self, held: Held) -> str:
         """Write the tree that is a working tree's identity."""
@@ -117,27 +112,27 @@ class Draft:
             META: (FILE, self.put("blob", meta)),
             NOTES: (FILE, self.put("blob", held.notes.encode())),
         }
+        if held.state:
+            tree[STATE] = FOLDER, held.state
         who = f"proctor <proctor@localhost> {int(time.time())} +0000"
         body = f"tree {self.put('tree', tree_body(tree))}\nauthor {who}\ncommitter {who}\n\n{name}\n"
         return self.put("commit", body.encode())
 
     def admit(self) -> None:
         """Take objects and index into the store. The objects are on disk before the index names them."""
-        loose = [path.parent.name + path.name for path in self._objects.glob("??/*")]
-        if loose:
-            env = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(self._objects)}
-            command = ("pack-objects", "-q", "--window=0", str(self._own / "pack" / "pack"))
-            self._git.run(*command, input="\n".join([*loose, ""]).encode(), env=env)
-        for suffix in ("pack", "rev", "idx"):  # a pack counts once its index is there
-            for path in (self._objects / "pack").glob(f"*.{suffix}"):
-                adopt(path, self._own / "pack" / path.name)
+        for loose in self._objects.glob("??/*"):
+            self.pack.add_loose(loose)
+        place = self._own / "pack"
+        for pack in (self._objects / "pack").glob("*.pack"):
+            if not self.pack.absorb(pack):
+                for suffix in (".pack", ".idx"):  # a pack counts once its index is there
+                    adopt(pack.with_suffix(suffix), place / pack.with_suffix(suffix).name)
+                flush_folder(place)
+        self.pack.finish(place)
         with contextlib.suppress(FileNotFoundError):
             os.replace(self.index, self._git.gitdir / "index")
         for task in self.afterwards:
             task()
-        if len(list((self._own / "pack").glob("*.idx"))) > PACKS:
-            with contextlib.suppress(GitFailed):
-                self._git.run("repack", "--geometric=2", "-d", "-q")
 
 
 def adopt(path: Path, place: Path) -> None:

@@ -14,6 +14,7 @@ import functools
 import os
 import re
 import select
+import signal
 import subprocess
 import threading
 import time
@@ -84,7 +85,7 @@ class Command:
 
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
-            self._process.terminate()  # git takes its lock files with it
+            self.end()
             self._process.wait()
         self._out.close()
         self._err.close()
@@ -95,6 +96,19 @@ class Command:
         if self._process.returncode in ok:
             return _all_of(self._out)
         raise self._fault(_all_of(self._err))
+
+    def end(self) -> None:
+        """Have it end now, and what it started with it."""
+        if self._process.poll() is None:
+            if os.getpgid(self._process.pid) == self._process.pid:
+                os.killpg(self._process.pid, signal.SIGTERM)
+            else:
+                self._process.terminate()  # git takes its lock files with it
+
+    def be_last(self) -> None:
+        """Let everything else on the machine go first."""
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, 19)
 
     def _wait(self) -> None:
         ended = os.pidfd_open(self._process.pid)
@@ -125,6 +139,8 @@ class Git:
         self.top = os.fsencode(self.workspace)
         self.gitdir = Path(os.path.abspath(gitdir))
         self._held = threading.local()
+        self.idle: Command | None = None
+        """A command that holds the lock and gives way to whoever wants it."""
 
     # --- commands -----------------------------------------------------------------------------
 
@@ -152,8 +168,9 @@ class Git:
         env: Mapping[str, str] = NOTHING_MORE,
         work: Path | None = None,
         config: Sequence[str] = (),
+        group: bool = False,
     ) -> Command:
-        """Start a command without waiting for it; leaving its context ends it."""
+        """Start a command without waiting for it, perhaps in a group of its own; leaving its context ends it."""
         argv = [git_program(), *(part for pair in config for part in ("-c", pair)), *args]
         where = work or self.workspace
         held = getattr(self._held, "fd", None)
@@ -168,6 +185,7 @@ class Git:
                 stderr=err,
                 pass_fds=() if held is None else (held,),
                 umask=self.umask,
+                process_group=0 if group else None,
             )
         except FileNotFoundError as error:
             raise Unrecoverable(f"{where}: the workspace is gone", "workspace") from error
@@ -229,7 +247,7 @@ class Git:
         with disk_faults(self.gitdir):
             fd = os.open(self.gitdir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            _flock(fd, self.gitdir)
+            self._flock(fd)
             for folder in (self.gitdir, self.gitdir / "refs" / "proctor"):
                 for stale in folder.glob("*.lock"):
                     if not stale.name.split(".")[1].isdigit():  # that of a temporary index may be in use
@@ -240,6 +258,19 @@ class Git:
         finally:
             self._held.fd = None
             os.close(fd)
+
+    def _flock(self, fd: int) -> None:
+        deadline = time.monotonic() + LOCK_PATIENCE
+        while True:
+            try:
+                return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    said = f"{self.gitdir}: another process is using the checkpoint store; try again later"
+                    raise UsageError(said) from None
+                if self.idle is not None:
+                    self.idle.end()
+                time.sleep(0.01)
 
     def remove_leftovers(self) -> None:
         """Remove the temporary indexes of processes that are gone."""
@@ -297,17 +328,6 @@ def _memory(content: bytes) -> BinaryIO:
 def _all_of(file: BinaryIO) -> bytes:
     file.seek(0)
     return file.read()
-
-
-def _flock(fd: int, gitdir: Path) -> None:
-    deadline = time.monotonic() + LOCK_PATIENCE
-    while True:
-        try:
-            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise UsageError(f"{gitdir}: another process is using the checkpoint store; try again later") from None
-            time.sleep(0.01)
 
 
 def _is_special(path: bytes) -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from proctor.checkpoint import view
+from proctor.checkpoint import packing, view
 from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.objects import REFS, Objects
 from proctor.checkpoint.plumbing import Git
@@ -153,6 +153,12 @@ class Store:
                 (self._git.gitdir / REFS / name).unlink()
             gone = [f"delete {REFS}{name}\n" for name, commit in names.items() if commit not in keep]
             if gone:
+    def pack(self) -> bool:
+        """Put the checkpoints' small packs together; whether there was something to do. For idle time: it gives way
+        to every other call on this store."""
+        with self._git.locked():
+            return packing.pack(self._git)
+
                 self._git.run("update-ref", "--stdin", input="".join(gone).encode())
             self._git.run("repack", "-a", "-d", "-q")
             self._git.run("prune", "--expire=now")
