@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.checkpoint import packing, view
 from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.objects import REFS, Objects
+from proctor.checkpoint.plan import Outlook
 from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
@@ -62,9 +63,9 @@ class Store:
                 draft.admit()
             return _snapshot(held.tree, held, self._tree.files())
 
-    def restore(self, safety: str, target: str, paths: Iterable[str] = ()) -> Restored:
-        """Make the workspace equal to `target`, or the chosen files and folders of it. `safety` is a snapshot of
-        everything present, taken just before.
+    def restore(self, safety: str, target: str, paths: Iterable[str] = (), mine: Iterable[str] = ()) -> Restored:
+        """Make the workspace equal to `target`, or the chosen files and folders of it; what is at the paths in `mine`
+        stays. `safety` is a snapshot of everything present, taken just before.
 
         Only what differs is touched. Ignored folders and files too large to keep stay where they are; what stands in
         the way and is in no checkpoint is moved to `parked/` beside the store, and comes back when `safety` is
@@ -73,7 +74,16 @@ class Store:
         the same arguments after a kill.
         """
         with self._git.locked():
-            return self._restorer.restore(safety, target, paths)
+            return self._restorer.restore(safety, target, paths, mine)
+
+    def outlook(self, target: str, paths: Iterable[str] = (), mine: Iterable[str] = ()) -> Outlook:
+        """What `restore` would do to what is there now, without doing it."""
+        with self._git.locked():
+            return self._restorer.outlook(target, paths, mine)
+
+    def differing(self, pairs: Sequence[tuple[str, str]]) -> list[frozenset[str]]:
+        """The paths that differ between the two trees of each pair (ids of trees or checkpoints)."""
+        return view.differing(self._git, self._objects, pairs)
 
     def diff(self, before: str, after: str, *, ignored: bool = False) -> tuple[Change, ...]:
         """What differs between two checkpoints, sorted by path; ignored files only if asked for."""

@@ -11,32 +11,25 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from proctor.checkpoint.objects import Objects, temporary_index
-from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, disk_faults, split
-from proctor.checkpoint.record import (
-    Held,
-    Manifest,
-    Restored,
-    common_mode,
-    identity,
-    is_below,
-    is_inside,
-    parents,
-    raw,
-    text,
-)
+from proctor.checkpoint.holders import holders
+from proctor.checkpoint.objects import Objects
+from proctor.checkpoint.obstacles import changing_hands, closed, obstacles
+from proctor.checkpoint.plan import Goal, Outlook, Planner, Wish, in_the_way
+from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, disk_faults
+from proctor.checkpoint.record import Held, Restored, common_mode, is_below, parents, raw, text
 from proctor.checkpoint.shelf import Shelf, is_folder
 from proctor.checkpoint.snapshot import WorkingTree
-from proctor.checkpoint.view import NOTHING, Delta, deltas, make_folders, set_modes, sizes_of
+from proctor.checkpoint.view import NOTHING, changes_between, deltas, make_folders, set_modes, sizes_of
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.text import safe_line
 from proctor.units import format_size
 
-Chosen = Callable[[bytes], bool]
+MOST = 5
+"""Paths that are named in one refusal; a preview names all."""
 
 
 class NotRestored(ProctorError):
@@ -47,23 +40,6 @@ class Moved(NotRestored):
     """Files were written after the safety checkpoint was taken; they are in none. Take another and try again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """The way from `present` to `coming`: the files that differ, nested repositories that are to be there no more
-    (`leaving`), what is in no checkpoint and stays where it is (`left`). `chosen` says what may come off a shelf."""
-
-    present: Held
-    coming: Held
-    deltas: list[Delta]
-    chosen: Chosen
-    leaving: frozenset[bytes]
-    left: frozenset[bytes]
-
-    @property
-    def touched(self) -> set[bytes]:
-        return {delta.path for delta in self.deltas} | self.present.manifest.differing(self.coming.manifest)
-
-
 class Restorer:
     """Rollbacks of one workspace. Wants the store's lock held."""
 
@@ -72,22 +48,19 @@ class Restorer:
         self._objects = objects
         self._tree = tree
         self._owned = frozenset(owned)
+        self._planner = Planner(git, owned)
         self._parked = parked
         self._begun = git.gitdir / "restoring"
 
-    def restore(self, safety: str, target: str, paths: Iterable[str] = ()) -> Restored:
+    def restore(self, safety: str, target: str, paths: Iterable[str] = (), mine: Iterable[str] = ()) -> Restored:
         """Make the workspace, or the chosen paths of it, what it was at `target`; see `Store.restore`."""
         start, want = self._objects.load(safety, target)
-        shelf, home = self._shelf(safety), self._shelf(target)
-        tops = {raw(os.path.normpath(path)) for path in paths}
-
-        def chosen(path: bytes) -> bool:
-            return not is_below(path, self._owned) and (not tops or is_below(path, tops))
-
+        shelf, home, wish = self._shelf(safety), self._shelf(target), _wish(paths, mine)
         trusted = not self._begun.exists() and self._tree.files_tree() == start.files
         present = start if trusted else self._between(start, want)
-        goal = self._goal(present, want, chosen, home)
+        goal = self._planner.goal(present, want, home, wish)
         self._check(goal)
+        said = [*holders(self._git.top, goal.touched), *changing_hands(self._git, goal)]
         parked: list[bytes] = []
         touched = goal.touched
         self._begun.touch()  # until it is gone, the index may not be trusted to say what is in the tree
@@ -97,7 +70,7 @@ class Restorer:
                     self._go(goal, shelf, home, parked)
                 except (GitFailed, Trapped) as refusal:  # something is not what the index says
                     parked += self._clear_traps(refusal, shelf)
-                    goal = self._goal(self._between(start, want), want, chosen, home)
+                    goal = self._planner.goal(self._between(start, want), want, home, wish)
                     self._go(goal, shelf, home, parked)
                 fresh = self._proved(goal)
         except (ProctorError, OSError, Trapped) as error:
@@ -108,8 +81,24 @@ class Restorer:
                 f"{self._git.workspace}: could not be made what it was at {target[:12]}, and is as before: {error}"
             ) from error
         self._begun.unlink()
-        missing = sorted(path for path in want.notes.repositories - fresh.notes.repositories if chosen(path))
-        return Restored(len(touched), tuple(map(text, parked)), fresh.tree, tuple(map(text, missing)))
+        missing = filter(goal.chosen, want.notes.repositories - fresh.notes.repositories)
+        return Restored(
+            len(touched), _texts(parked), fresh.tree, _texts(missing), mine=_texts(goal.mine), said=tuple(said)
+        )
+
+    def outlook(self, target: str, paths: Iterable[str] = (), mine: Iterable[str] = ()) -> Outlook:
+        """What `restore` would do to what is there now; changes nothing but the store."""
+        (want,) = self._objects.load(target)
+        present = self._tree.look()
+        goal = self._planner.goal(present, want, self._shelf(target), _wish(paths, mine))
+        return Outlook(
+            present.tree,
+            changes_between(self._git, goal.present, goal.coming, ignored=True),
+            _texts(in_the_way(self._git, goal)),
+            _texts(goal.mine),
+            tuple(obstacles(self._git, goal)),
+            tuple(holders(self._git.top, goal.touched)) + tuple(changing_hands(self._git, goal)),
+        )
 
     # --- deciding -----------------------------------------------------------------------------
 
@@ -146,59 +135,6 @@ class Restorer:
             return self._git.run("cat-file", "blob", whole).startswith(start)
         return False
 
-    def _goal(self, present: Held, want: Held, chosen: Chosen, home: Shelf) -> Goal:
-        """Plan the way. What the target did not keep but left alone is left alone now."""
-        differing = deltas(self._git, present.files, want.files)
-        gone = (delta.path for delta in differing if delta.new == NOTHING)
-        release = {path for path in gone if chosen(path) and self._left_then(path, want) and not home.holds(path)}
-        if release:
-            self._tree.release(release)
-            present = replace(present, files=self._tree.files_tree())
-            differing = [delta for delta in differing if delta.path not in release]
-        wanted = [delta for delta in differing if chosen(delta.path)]
-        files, manifest = want.files, present.manifest.merged(want.manifest, chosen)
-        if len(wanted) != len(differing):
-            files = self._overlay(present.files, wanted)
-            differing = deltas(self._git, present.files, files)
-            manifest = self._fitting(files, manifest)
-        coming = {delta.path for delta in differing if delta.old == NOTHING} | manifest.empty
-        coming |= {folder for path in coming for folder in parents(path) if not is_folder(self._place(folder))}
-        return Goal(
-            present,
-            Held(files, identity(files, manifest)[0], manifest, want.notes),
-            differing,
-            chosen,
-            leaving=frozenset(filter(chosen, present.notes.repositories - want.notes.repositories)),
-            left=frozenset(present.notes.not_kept - coming | release),
-        )
-
-    @staticmethod
-    def _left_then(path: bytes, want: Held) -> bool:
-        return path in want.notes.left or is_inside(path, want.notes.closed)
-
-    def _overlay(self, base: str, wanted: list[Delta]) -> str:
-        """The tree that is `base` with some of its files changed."""
-        gone = [b"0 %s\t%s\0" % (NOTHING.encode(), delta.path) for delta in wanted if delta.new == NOTHING]
-        there = [
-            b"%o %s\t%s\0" % (delta.new_mode, delta.new.encode(), delta.path)
-            for delta in wanted
-            if delta.new != NOTHING
-        ]
-        with temporary_index(self._git) as env:
-            self._git.run("read-tree", base, env=env)
-            self._git.run("update-index", "-z", "--index-info", input=b"".join(gone + there), env=env)
-            return self._git.run("write-tree", env=env).decode().strip()
-
-    def _fitting(self, files: str, manifest: Manifest) -> Manifest:
-        """A manifest put together from two, without folders that would not be there or would not be empty."""
-        names = split(self._git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", files))
-        full = {folder for path in names for folder in parents(path)}
-        empty = frozenset(folder for folder in manifest.empty if folder not in full)
-        there = full | empty | {folder for path in empty for folder in parents(path)}
-        return replace(
-            manifest, empty=empty, folders={path: mode for path, mode in manifest.folders.items() if path in there}
-        )
-
     def _check(self, goal: Goal) -> None:
         """Refuse before anything is touched, when the disk or the permissions will not do."""
         disk = os.statvfs(self._git.workspace)
@@ -218,16 +154,9 @@ class Restorer:
                 "nothing was rolled back, free some space",
                 "disk",
             )
-        for folder in self._closed(goal):
-            if os.lstat(folder).st_uid != os.geteuid():
-                raise Unrecoverable(f"{safe_line(folder)}: not writable and not yours; nothing was rolled back", "disk")
-
-    def _closed(self, goal: Goal) -> list[bytes]:
-        """Folders that must be opened for the way, as absolute paths."""
-        folders = {parent for path in goal.touched | goal.leaving for parent in (*parents(path), b"")}
-        folders |= goal.leaving
-        places = (self._place(folder) for folder in folders)
-        return [place for place in places if is_folder(place) and not os.access(place, os.W_OK | os.X_OK)]
+        if found := obstacles(self._git, goal):
+            shown = "; ".join(found[:MOST]) + (f"; and {len(found) - MOST} more" if len(found) > MOST else "")
+            raise Unrecoverable(f"{self._git.workspace}: nothing was rolled back: {shown}", "disk")
 
     # --- going --------------------------------------------------------------------------------
 
@@ -236,7 +165,8 @@ class Restorer:
         now, then = goal.present.manifest, goal.coming.manifest
         top, umask = self._git.top, self._git.umask
         self._tree.expect(goal.coming, goal.touched, goal.left)
-        for place in self._closed(goal):
+        self._tree.release(goal.released)
+        for place in map(self._place, closed(self._git, goal)):
             os.chmod(place, stat.S_IMODE(os.lstat(place).st_mode) | stat.S_IRWXU)
         self._clear_way(goal, shelf, parked)
         if goal.present.files != goal.coming.files:
@@ -251,28 +181,13 @@ class Restorer:
     def _clear_way(self, goal: Goal, shelf: Shelf, parked: list[bytes]) -> None:
         """Remove folders that are empty and not wanted; move aside what is in no checkpoint and in the way."""
 
-        def park(path: bytes) -> None:
+        wanted = goal.coming.manifest.empty
+        for path in sorted(in_the_way(self._git, goal)):
             shelf.park(path)
             parked.append(path)
-
-        for repository in sorted(goal.leaving):
-            if os.path.lexists(self._place(repository + b"/.git")):
-                park(repository + b"/.git")
-        for folder in sorted(goal.present.manifest.empty - goal.coming.manifest.empty, reverse=True):
-            self._remove_empty(folder, goal.coming.manifest.empty)
-        gone = {delta.path for delta in goal.deltas if delta.new == NOTHING}
-        new = [delta.path for delta in goal.deltas if delta.old == NOTHING]
-        empty = goal.coming.manifest.empty
-        folders = {parent for path in (*new, *empty) for parent in parents(path)} | empty
-        for path in sorted(folders - gone):
-            if os.path.lexists(self._place(path)) and not is_folder(self._place(path)):
-                park(path)
-        for path in new:
-            if self._reachable(path):
-                parked += shelf.park_all_but({name for name in gone if name.startswith(path + b"/")}, path)
-
-    def _reachable(self, path: bytes) -> bool:
-        return os.path.lexists(self._place(path)) and all(is_folder(self._place(parent)) for parent in parents(path))
+            self._remove_empty(path.rpartition(b"/")[0], wanted)
+        for folder in sorted(goal.present.manifest.empty - wanted, reverse=True):
+            self._remove_empty(folder, wanted)
 
     def _remove_empty(self, folder: bytes, wanted: Collection[bytes]) -> None:
         """Remove a folder and those above it that it leaves empty."""
@@ -308,7 +223,7 @@ class Restorer:
         try:
             present = self._tree.look()
             mine = touched - self._late(present, start, goal.coming.files)
-            way = self._goal(present, start, mine.__contains__, shelf)
+            way = self._planner.goal(present, start, shelf, Wish(tops=frozenset(mine), exactly=True))
             self._go(replace(way, chosen=lambda _: True), self._shelf("late"), shelf, [])
             self._begun.unlink()
         except (ProctorError, OSError, Trapped) as error:
@@ -327,3 +242,11 @@ class Restorer:
 
     def _shelf(self, name: str) -> Shelf:
         return Shelf(self._parked, name, self._git.top)
+
+
+def _wish(paths: Iterable[str], mine: Iterable[str]) -> Wish:
+    return Wish(tops=frozenset(raw(os.path.normpath(path)) for path in paths), mine=frozenset(map(raw, mine)))
+
+
+def _texts(paths: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(map(text, sorted(paths)))

@@ -33,19 +33,6 @@ class Shelf:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         _move(self._top + b"/" + path, target)
 
-    def park_all_but(self, kept: set[bytes], path: bytes) -> list[bytes]:
-        """Park what stands at a path, folders whole unless one of the `kept` files lies in them; what was parked."""
-        if path in kept:
-            return []
-        if not any(name.startswith(path + b"/") for name in kept):
-            self.park(path)
-            return [path]
-        names = sorted(os.listdir(self._top + b"/" + path))
-        done = [parked for name in names for parked in self.park_all_but(kept, path + b"/" + name)]
-        with contextlib.suppress(OSError):
-            os.rmdir(self._top + b"/" + path)
-        return done
-
     def holds(self, path: bytes) -> bool:
         """Whether something from this path is on the shelf."""
         return os.path.lexists(self._place + b"/" + path)

@@ -89,6 +89,24 @@ def changes_between(git: Git, old: Held, new: Held, *, ignored: bool) -> tuple[C
     return tuple(found[path] for path in sorted(found))
 
 
+def differing(git: Git, objects: Objects, pairs: Sequence[tuple[str, str]]) -> list[frozenset[str]]:
+    """The paths that differ between the two trees of each pair. One command for all of them."""
+    oids = sorted({oid for pair in pairs for oid in pair})
+    held = dict(zip(oids, objects.load(*oids), strict=True))
+    asked = [(held[before], held[after]) for before, after in pairs]
+    waiting = [f"{old.files} {new.files}\n".encode() for old, new in asked if old.files != new.files]
+    command = ("diff-tree", "--stdin", "-r", "-z", "--name-only", "--no-renames")
+    found: dict[bytes, set[bytes]] = {pair: set() for pair in waiting}
+    at = b""
+    for field in split(git.run(*command, input=b"".join(waiting))):
+        if waiting and field.startswith(waiting[0]):
+            at = waiting.pop(0)
+        found[at].add(field.removeprefix(at))
+    files = [found.get(f"{old.files} {new.files}\n".encode(), set()) for old, new in asked]
+    beside = [old.manifest.differing(new.manifest) for old, new in asked]
+    return [frozenset(map(text, one | other)) for one, other in zip(files, beside, strict=True)]
+
+
 def patch(git: Git, objects: Objects, before: str, after: str, paths: Sequence[str]) -> bytes:
     """The difference as a patch, file contents as they are."""
     trees = objects.files_of(before, after)

@@ -1,0 +1,151 @@
+"""What would stop a rollback half way, found before anything is touched: each path with its reason."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import stat
+from collections.abc import Collection
+
+from proctor.checkpoint.plan import Goal, folders_of, in_the_way, names_of, twin
+from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.record import parents, text
+from proctor.checkpoint.shelf import is_folder
+from proctor.text import safe_line
+
+_MOUNTS = "/proc/self/mountinfo"
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+
+
+def obstacles(git: Git, goal: Goal) -> list[str]:
+    """Lines `path: why it cannot be done`, sorted; none if nothing is in the way."""
+    found = {**_owners(git, goal), **_mounts(git, goal), **_cases(git, goal)}
+    return [f"{safe_line(path or b'.', 200)}: {why}" for path, why in sorted(found.items())]
+
+
+def changing_hands(git: Git, goal: Goal) -> list[str]:
+    """Lines about files of other users that are about to be written anew and so belong to this one."""
+    me = os.geteuid()
+    found = []
+    for delta in goal.deltas:
+        state = _state(git, delta.path)
+        if state and delta.new_mode and stat.S_ISREG(state.st_mode) and state.st_uid != me:
+            found.append(f"{safe_line(delta.path, 200)}: was {_name(state.st_uid)}'s, is {_name(me)}'s now")
+    return found
+
+
+def closed(git: Git, goal: Goal) -> list[bytes]:
+    """Folders that must be opened for the way, relative to the workspace."""
+    folders = {parent for path in goal.touched | goal.leaving for parent in (*parents(path), b"")} | goal.leaving
+    places = sorted(folders)
+    return [path for path in places if is_folder(_at(git, path)) and not os.access(_at(git, path), os.W_OK | os.X_OK)]
+
+
+# --- owners ---------------------------------------------------------------------------------------
+
+
+def _owners(git: Git, goal: Goal) -> dict[bytes, str]:
+    """Folders that cannot be opened, and files that only their owner may remove or change."""
+    me = os.geteuid()
+    found = {}
+    for folder in closed(git, goal):
+        if os.statvfs(_at(git, folder)).f_flag & os.ST_RDONLY:
+            found[folder] = "on a read-only file system"
+        elif (owner := os.lstat(_at(git, folder)).st_uid) != me:
+            found[folder] = f"a folder of {_name(owner)}'s, not writable for you"
+    if me == 0:
+        return found
+    written = {delta.path for delta in goal.deltas}
+    for path in goal.touched:
+        state = _state(git, path)
+        if state is None or state.st_uid == me:
+            continue
+        if path not in written:
+            found[path] = f"{_name(state.st_uid)}'s; only its owner may change its mode"
+        elif _is_sticky(git, path, me):
+            found[path] = f"{_name(state.st_uid)}'s, in a folder where only its owner may remove it"
+    return found
+
+
+def _is_sticky(git: Git, path: bytes, me: int) -> bool:
+    folder = os.lstat(_at(git, path.rpartition(b"/")[0]))
+    return bool(folder.st_mode & stat.S_ISVTX) and folder.st_uid != me
+
+
+# --- mount points ---------------------------------------------------------------------------------
+
+
+def mounts_below(top: bytes) -> set[bytes]:
+    """What is mounted inside a folder, relative to it."""
+    real = os.path.realpath(top) + b"/"
+    with open(_MOUNTS, "rb") as file:
+        points = [_OCTAL.sub(lambda code: bytes([int(code[1], 8)]), line.split(b" ")[4]) for line in file]
+    return {point[len(real) :] for point in points if point.startswith(real)}
+
+
+def _mounts(git: Git, goal: Goal) -> dict[bytes, str]:
+    """Mount points that would have to be removed, moved aside or replaced."""
+    mounts = mounts_below(git.top)
+    if not mounts:
+        return {}
+    before = _folders(git, goal.present.files, goal.present.manifest.empty)
+    after = _folders(git, goal.coming.files, goal.coming.manifest.empty)
+    going = (before - after) | {delta.path for delta in goal.deltas} | in_the_way(git, goal)
+    return dict.fromkeys(mounts & going, "something is mounted there; unmount it first")
+
+
+def _folders(git: Git, files: str, empty: Collection[bytes]) -> set[bytes]:
+    return folders_of(git, files).union(empty, *map(parents, empty))
+
+
+# --- names that differ in case only ---------------------------------------------------------------
+
+
+def _cases(git: Git, goal: Goal) -> dict[bytes, str]:
+    """Files that are to come and would be one file here, because upper and lower case are the same."""
+    new = {path for path in goal.new if _folds(git, path)}
+    if not new:
+        return {}
+    names: dict[str, list[bytes]] = {}
+    for path in names_of(git, goal.coming.files):
+        names.setdefault(text(path).casefold(), []).append(path)
+    return {
+        path: f"one name with {safe_line(other, 100)} here, where upper and lower case are the same"
+        for path in new
+        for other in names[text(path).casefold()]
+        if other != path
+    }
+
+
+def _folds(git: Git, path: bytes) -> bool:
+    """Whether upper and lower case are the same where a file is to come: asked of what stands there already."""
+    folder = next(folder for folder in (*reversed(list(parents(path))), b"") if is_folder(_at(git, folder)))
+    names = os.listdir(_at(git, folder))
+    name = next((name for name in names if name.swapcase() != name), None)
+    return name is not None and twin(git, _beside(folder, name.swapcase()), {_beside(folder, name)}) is not None
+
+
+def _beside(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
+
+
+# --- small things ---------------------------------------------------------------------------------
+
+
+def _state(git: Git, path: bytes) -> os.stat_result | None:
+    try:
+        return os.lstat(_at(git, path))
+    except OSError:
+        return None
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def _at(git: Git, path: bytes) -> bytes:
+    return git.top + b"/" + path
