@@ -19,7 +19,6 @@ _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "state.checkpoint.exclude": _OFF,
     "state.checkpoint.max_file": _OFF,
     "state.checkpoint.max_total": _OFF,
-    "state.checkpoint.keep": _OFF,
     "state.environment.secrets": _OFF,
     "state.environment.setup": _OFF,
     "budget.records": _OFF,

@@ -95,7 +95,8 @@ class Checkpoint(Section):
     exclude: Words = ()
     max_file: Size = 64 << 20
     max_total: Size = 2 << 30
-    keep: Duration | None = None
+    keep: Annotated[Duration | None, BeforeValidator(never)] = 30 * 24 * 3600 * 1000
+    """How long checkpoints that nothing needs stay, and the raw output of iterations; None for ever."""
 
 
 class Environment(Section):

@@ -130,6 +130,8 @@ async def end(s: Session, desk: Desk, ending: Ending, trouble: str) -> int:
     why = f": {ending.why}" if ending.why else ""
     s.notice(f"{ending.status}{why}", ending.why or ending.status, "high")
     await s.notices_sent()
+    if said := await s.sweeper.tidy(s.terms.contract.state.checkpoint.keep):
+        s.log("retention", said)
     s.append(ev.SupervisorEnded(exit_code=ending.code))
     s.journal.snapshot()
     return ending.code

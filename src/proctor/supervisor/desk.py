@@ -12,7 +12,7 @@ from proctor.checkpoint import history
 from proctor.errors import ProctorError
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState
-from proctor.supervisor import handles, inbox
+from proctor.supervisor import handles, inbox, sweeping
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
@@ -52,6 +52,7 @@ class Desk:
             "deny": lambda order: self._answer(order, RequestOutcome.DENIED),
             "extend": self._extend,
             "checkpoint": self._chore,
+            "prune": self._chore,
             "rollback": self._chore,
             "undo": self._interrupting,
             "park": self._interrupting,
@@ -104,7 +105,8 @@ class Desk:
         """Orders that need a moment of stillness and no end: checkpoints."""
         while self._chores:
             order = self._chores.pop(0)
-            await self._still(self._checkpoint(order) if order.verb == "checkpoint" else self._look_back(order))
+            works = {"checkpoint": self._checkpoint, "prune": self._prune, "rollback": self._look_back}
+            await self._still(works[order.verb](order))
 
     async def _still(self, work: Awaitable[None]) -> None:
         """Do something while the worker is frozen."""
@@ -123,6 +125,14 @@ class Desk:
         except ProctorError as error:
             return self.close(order, "refused", str(error))
         return self.close(order, "done", handles.described(taken))
+
+    async def _prune(self, order: Order) -> None:
+        try:
+            swept = await self._s.sweeper.sweep(int(order.args["keep"]), sweeping.OPERATOR, free=False)
+        except (ProctorError, KeyError, ValueError) as error:
+            return self.close(order, "refused", str(error))
+        later = "; the space comes free when the session ends" if swept.gone else ""
+        return self.close(order, "done", f"{swept.describe()}{later}")
 
     async def _look_back(self, order: Order) -> None:
         """A rollback that would change nothing is refused before the worker is ended for it."""

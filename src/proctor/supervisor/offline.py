@@ -16,11 +16,12 @@ from proctor.journal.state import State
 from proctor.journal.store import Journal, Reader, journal_path
 from proctor.supervisor import handles, obey, process
 from proctor.supervisor.papers import Papers
+from proctor.supervisor.sweeping import OPERATOR, Sweeper
 from proctor.supervisor.terms import owned
 from proctor.supervisor.timeline import Timeline
 from proctor.words import CheckpointKind, SessionStatus
 
-VERBS = ("checkpoint", "rollback", "undo")
+VERBS = ("checkpoint", "prune", "rollback", "undo")
 
 
 def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
@@ -37,13 +38,16 @@ def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
                 journal.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=""))
             store = Store(workspace, folder / "checkpoints.git", owned(names))
             timeline = Timeline(journal, store, Papers(workspace, names).revisions)
-            return asyncio.run(_one(journal, timeline, verb, args))
+            sweeper = Sweeper(journal, timeline, store, folder)
+            return asyncio.run(_one(journal, timeline, sweeper, verb, args))
         finally:
             journal.close()
 
 
-async def _one(journal: Journal, timeline: Timeline, verb: str, args: Mapping[str, Any]) -> str:
+async def _one(journal: Journal, timeline: Timeline, sweeper: Sweeper, verb: str, args: Mapping[str, Any]) -> str:
     await timeline.resume()
+    if verb == "prune":
+        return (await sweeper.sweep(int(args["keep"]), OPERATOR)).describe()
     if verb == "checkpoint":
         note, name = (str(args.get(key) or "") for key in ("note", "name"))
         taken = await timeline.checkpoint(CheckpointKind.ASKED, note, name)

@@ -32,6 +32,7 @@ from proctor.sandbox.points import Vigil
 from proctor.supervisor.account import Account
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.inbox import Order
+from proctor.supervisor.sweeping import Sweeper
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
@@ -129,6 +130,7 @@ class Session:
     journal: Journal
     store: Store
     timeline: Timeline
+    sweeper: Sweeper
     backend: Tracker
     frozen: Frozen
     account: Account

@@ -33,6 +33,7 @@ from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
+from proctor.supervisor.sweeping import Sweeper
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
@@ -114,6 +115,7 @@ async def open_session(
         journal=journal,
         store=store,
         timeline=timeline,
+        sweeper=Sweeper(journal, timeline, store, folder),
         backend=backend,
         frozen=Frozen.__new__(Frozen),
         account=Account(_used(journal), state.born, _rates(contract), time.monotonic),
@@ -138,6 +140,8 @@ async def open_session(
         session.append(ev.OracleFrozen(rev=session.frozen.rev, files=len(session.frozen.items)))
     if not session.state.checkpoints:
         await timeline.checkpoint(CheckpointKind.START)
+    elif said := await session.sweeper.tidy(names.checkpoint.keep):
+        session.log("retention", said)
     desk = Desk(session, Rules(contract.approvals.allow, contract.approvals.ask, contract.approvals.deny))
     desk.take_orders()
     desk.withdraw("who asked is gone; what still matters is asked again")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -39,6 +39,12 @@ class Timeline:
         self._revisions = revisions
         self._proved: set[str] = set()
         self._busy = asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """While this lasts nobody takes a checkpoint or goes back to one."""
+        async with self._busy:
+            yield
 
     async def snapshot(self, name: str) -> Snapshot:
         """Store the present tree under a ref; no row, so no checkpoint yet."""
