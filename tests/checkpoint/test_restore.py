@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -247,14 +248,14 @@ def test_a_file_written_while_the_rollback_runs_is_kept_and_the_tree_goes_back(
     write(work / "README", "changed\n")
     (work / "run.sh").chmod(0o700)
     after = store.snapshot("c2")
-    go = restore.set_modes
+    go = restore.make_folders
 
-    def late(top: bytes, kind: int, modes: dict[bytes, int]) -> None:
+    def late(top: bytes, folders: Collection[bytes], umask: int) -> None:
         write(work / "late", "in no checkpoint\n")
         write(work / "src/main.py", "edited meanwhile\n")
-        go(top, kind, modes)
+        go(top, folders, umask)
 
-    monkeypatch.setattr(restore, "set_modes", late)
+    monkeypatch.setattr(restore, "make_folders", late)
     with pytest.raises(NotRestored, match="late"):
         store.restore(after.commit, before.commit)
     assert (work / "late").read_text() == "in no checkpoint\n"

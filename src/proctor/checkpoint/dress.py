@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from proctor.checkpoint.extras import attributes_of
 from proctor.checkpoint.record import Manifest, common_mode, grouped
+from proctor.errors import ProctorError
+from proctor.text import safe_line
 
 _CHUNK = 1 << 20
 
 
-class Unlike(Exception):
+class Unlike(ProctorError):
     """Names that are to be one file have different bytes: somebody has written one of them meanwhile."""
 
 
@@ -87,7 +89,7 @@ class Dresser:
         for path, state in states.items():
             if path != best and state.st_dev == at.st_dev and state.st_ino != at.st_ino:
                 if not self._alike(path, best):
-                    raise Unlike(os.fsdecode(path))
+                    raise Unlike(f"{safe_line(path)}: written meanwhile")
                 os.unlink(self._place(path))
                 os.link(self._place(best), self._place(path))
 
@@ -124,3 +126,10 @@ class Dresser:
 
     def _place(self, path: bytes) -> bytes:
         return self.top + b"/" + path
+
+
+def is_fifo(place: bytes) -> bool:
+    """Whether a FIFO stands there."""
+    with contextlib.suppress(OSError):
+        return stat.S_ISFIFO(os.lstat(place).st_mode)
+    return False

@@ -53,13 +53,15 @@ class Goal:
 
     @property
     def gone(self) -> set[bytes]:
-        """Files that are to go."""
-        return {delta.path for delta in self.deltas if delta.new == NOTHING}
+        """Files that are to go, and FIFOs."""
+        fifos = self.present.manifest.fifos.keys() - self.coming.manifest.fifos.keys()
+        return {delta.path for delta in self.deltas if delta.new == NOTHING} | fifos
 
     @property
     def new(self) -> list[bytes]:
-        """Files that are to come where none is."""
-        return [delta.path for delta in self.deltas if delta.old == NOTHING]
+        """Files that are to come where none is, and FIFOs."""
+        fifos = self.coming.manifest.fifos.keys() - self.present.manifest.fifos.keys()
+        return [delta.path for delta in self.deltas if delta.old == NOTHING] + sorted(fifos)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Planner:
             differing = deltas(self._git, present.files, files)
         if wish != EVERYTHING or files != want.files:
             manifest = self._fitting(files, manifest)
-        coming = {delta.path for delta in differing if delta.old == NOTHING} | manifest.empty
+        coming = {delta.path for delta in differing if delta.old == NOTHING}.union(manifest.empty, manifest.fifos)
         coming |= {folder for path in coming for folder in parents(path) if not is_folder(self._place(folder))}
         return Goal(
             present,

@@ -207,6 +207,12 @@ class Notes:
         """Folders and files that are in the tree and in no checkpoint."""
         return self.closed | self.left | self.skipped.keys()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is not kept, a line each, with the reason."""
+        bare = dict.fromkeys(self.bare, "kept without its extended attributes, there are too many of them")
+        return tuple(f"{text(path)}: {why}" for path, why in sorted((bare | self.skipped).items()))
+
     def encode(self) -> bytes:
         return _json(
             {

@@ -153,6 +153,12 @@ class Store:
         with self._git.locked():
             return verify(self._git, self.names() | self._objects.broken() if names is None else names)
 
+    def pack(self) -> bool:
+        """Put the checkpoints' small packs together; whether there was something to do. For idle time: it gives way
+        to every other call on this store."""
+        with self._git.locked():
+            return packing.pack(self._git)
+
     def gc(self, keep: Collection[str]) -> None:
         """Drop every checkpoint but the commits in `keep`, and give their space back. Slow; for idle time."""
         with self._git.locked():
@@ -163,12 +169,6 @@ class Store:
                 (self._git.gitdir / REFS / name).unlink()
             gone = [f"delete {REFS}{name}\n" for name, commit in names.items() if commit not in keep]
             if gone:
-    def pack(self) -> bool:
-        """Put the checkpoints' small packs together; whether there was something to do. For idle time: it gives way
-        to every other call on this store."""
-        with self._git.locked():
-            return packing.pack(self._git)
-
                 self._git.run("update-ref", "--stdin", input="".join(gone).encode())
             self._git.run("repack", "-a", "-d", "-q")
             self._git.run("prune", "--expire=now")
@@ -176,8 +176,7 @@ class Store:
 
 
 def _snapshot(commit: str, held: Held, files: int) -> Snapshot:
-    skipped = tuple(f"{text(path)}: {why}" for path, why in sorted(held.notes.skipped.items()))
-    return Snapshot(commit, held.tree, files, skipped, tuple(sorted(map(text, held.notes.unstable))))
+    return Snapshot(commit, held.tree, files, held.notes.words, tuple(sorted(map(text, held.notes.unstable))))
 
 
 def _refuse_homes(workspace: Path) -> None:

@@ -15,15 +15,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from proctor.checkpoint.dress import Dresser, Unlike, is_fifo
 from proctor.checkpoint.holders import holders
 from proctor.checkpoint.objects import Objects
 from proctor.checkpoint.obstacles import changing_hands, closed, obstacles
 from proctor.checkpoint.plan import Goal, Outlook, Planner, Wish, in_the_way
 from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, disk_faults
-from proctor.checkpoint.record import Held, Restored, common_mode, is_below, parents, raw, text
+from proctor.checkpoint.record import Held, Restored, is_below, parents, raw, text
 from proctor.checkpoint.shelf import Shelf, is_folder
 from proctor.checkpoint.snapshot import WorkingTree
-from proctor.checkpoint.view import NOTHING, changes_between, deltas, make_folders, set_modes, sizes_of
+from proctor.checkpoint.view import NOTHING, changes_between, deltas, make_folders, sizes_of
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.text import safe_line
 from proctor.units import format_size
@@ -68,7 +69,7 @@ class Restorer:
             with disk_faults(self._git.workspace):
                 try:
                     self._go(goal, shelf, home, parked)
-                except (GitFailed, Trapped) as refusal:  # something is not what the index says
+                except (GitFailed, Trapped, Unlike) as refusal:  # something is not what the index says
                     parked += self._clear_traps(refusal, shelf)
                     goal = self._planner.goal(self._between(start, want), want, home, wish)
                     self._go(goal, shelf, home, parked)
@@ -166,17 +167,22 @@ class Restorer:
         top, umask = self._git.top, self._git.umask
         self._tree.expect(goal.coming, goal.touched, goal.left)
         self._tree.release(goal.released)
-        for place in map(self._place, closed(self._git, goal)):
-            os.chmod(place, stat.S_IMODE(os.lstat(place).st_mode) | stat.S_IRWXU)
+        opened = {path: stat.S_IMODE(os.lstat(self._place(path)).st_mode) for path in closed(self._git, goal)}
+        for path, mode in opened.items():
+            os.chmod(self._place(path), mode | stat.S_IRWXU)
+        for path in now.fifos.keys() - then.fifos.keys():
+            if is_fifo(self._place(path)):
+                os.unlink(self._place(path))
         self._clear_way(goal, shelf, parked)
         if goal.present.files != goal.coming.files:
             self._git.run("read-tree", "-m", "-u", goal.present.files, goal.coming.files)
         make_folders(top, then.empty, umask)
         home.put_back(goal.chosen)
-        files = {path: self._common(path) for path in now.modes.keys() - then.modes.keys()} | then.modes
-        folders = dict.fromkeys(now.folders, 0o777 & ~umask) | then.folders
-        set_modes(top, stat.S_IFREG, files)
-        set_modes(top, stat.S_IFDIR, folders)
+        made = {delta.path: delta.new_mode for delta in goal.deltas if delta.new != NOTHING}
+        paths = goal.touched.union(opened, *map(parents, goal.new)) - {b""}
+        Dresser(top, umask).dress(then, paths, made)
+        if b"" in opened:
+            os.chmod(top, opened[b""])
 
     def _clear_way(self, goal: Goal, shelf: Shelf, parked: list[bytes]) -> None:
         """Remove folders that are empty and not wanted; move aside what is in no checkpoint and in the way."""
@@ -195,11 +201,6 @@ class Restorer:
             while folder and folder not in wanted and is_folder(self._place(folder)):
                 os.rmdir(self._place(folder))
                 folder = folder.rpartition(b"/")[0]
-
-    def _common(self, path: bytes) -> int:
-        with contextlib.suppress(OSError):
-            return common_mode(os.lstat(self._place(path)).st_mode, self._git.umask)
-        return 0
 
     # --- afterwards ---------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from proctor.checkpoint.dress import Dresser
 from proctor.checkpoint.objects import Objects, temporary_index
 from proctor.checkpoint.plumbing import Git, disk_faults, joined, split
 from proctor.checkpoint.record import (
@@ -80,11 +81,12 @@ def changes_between(git: Git, old: Held, new: Held, *, ignored: bool) -> tuple[C
                 sizes.get(delta.new, 0),
                 hidden,
             )
-    for path in old.manifest.differing(new.manifest) - found.keys():
+    was, now = ({*held.manifest.empty, *held.manifest.fifos} for held in (old, new))
+    for path in old.manifest.differing(new.manifest) - {delta.path for delta in differing}:
         if ignored or path not in new.notes.ignored:
             kind = ChangeKind.MODE
-            if path in old.manifest.empty ^ new.manifest.empty:
-                kind = ChangeKind.ADDED if path in new.manifest.empty else ChangeKind.DELETED
+            if path in was ^ now:
+                kind = ChangeKind.ADDED if path in now else ChangeKind.DELETED
             found[path] = Change(text(path), kind)
     return tuple(found[path] for path in sorted(found))
 
@@ -149,8 +151,7 @@ def materialise(git: Git, objects: Objects, commit: str, dest: Path, exclude: Se
         wanted = held.manifest.merged(Manifest(), lambda path: is_below(path, left_out))
         top = os.fsencode(os.path.abspath(dest))
         make_folders(top, wanted.empty | wanted.folders.keys(), git.umask)
-        set_modes(top, stat.S_IFREG, wanted.modes)
-        set_modes(top, stat.S_IFDIR, wanted.folders)
+        Dresser(top, git.umask).dress(wanted, wanted.paths, {})
 
 
 def missing(git: Git, oids: Collection[str]) -> tuple[str, ...]:
@@ -188,16 +189,6 @@ def make_folders(top: bytes, folders: Collection[bytes], umask: int) -> None:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(top + b"/" + path)
                 os.chmod(top + b"/" + path, 0o777 & ~umask)
-
-
-def set_modes(top: bytes, kind: int, modes: dict[bytes, int]) -> None:
-    """Give files (`S_IFREG`) or folders (`S_IFDIR`) their permission bits where they differ, the innermost first.
-    What is something else, or gone, is passed over."""
-    for path in sorted(modes, reverse=True):
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            now = os.lstat(top + b"/" + path).st_mode
-            if stat.S_IFMT(now) == kind and stat.S_IMODE(now) != modes[path]:
-                os.chmod(top + b"/" + path, modes[path])
 
 
 def sizes_of(git: Git, oids: Collection[str]) -> dict[str, int]:
