@@ -161,13 +161,15 @@ class Settled(Event, frozen=True, tag="settled"):
 
 
 class IterationStarted(Event, frozen=True, tag="iteration_started"):
-    """The intent: written, pending, before the worker starts. `key` is the same for a repeated attempt."""
+    """The intent: written, pending, before the worker starts. `key` is the same for a repeated attempt, `tree` what the
+    worker finds; older rows have none."""
 
     iteration: int
     task: TaskId
     key: str
     model: str | None = None
     narrow: bool = False
+    tree: str = ""
 
 
 class WorkerStarted(Event, frozen=True, tag="worker_started"):
@@ -209,6 +211,15 @@ class IterationEnded(Event, frozen=True, tag="iteration_ended"):
     lines: int = 0
     tree: str = ""
     detail: str = ""
+
+
+class OperatorWrote(Event, frozen=True, tag="operator_wrote"):
+    """Files that changed while the worker stood still: `mine` the operator alone has written in this iteration so far,
+    `both` the worker too. From the watcher, so that some may be missing."""
+
+    iteration: int
+    mine: tuple[str, ...] = ()
+    both: tuple[str, ...] = ()
 
 
 class Judged(Event, frozen=True, tag="judged"):
@@ -397,6 +408,8 @@ class RolledBack(Event, frozen=True, tag="rolled_back"):
     """Edits of the operator that stayed."""
     said: tuple[str, ...] = ()
     """Lines about paths and repositories that need the operator's eye: open files, refs that others moved."""
+    tree: str = ""
+    """What was proved: the target's id, but where only paths went back or edits stayed. Older rows have none."""
 
 
 # --- budget, plateau --------------------------------------------------------------------------
@@ -540,6 +553,7 @@ AnyEvent = (
     | ToolCalled
     | ClaimRecorded
     | IterationEnded
+    | OperatorWrote
     | Judged
     | FalseClaim
     | Tampered

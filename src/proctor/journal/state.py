@@ -435,9 +435,11 @@ def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
         return {"rollback": None}
     changes: Changes = {"rollback": None, "rollbacks": (*state.rollbacks, e)}
     target = state.checkpoint(e.target)
+    if e.tree:
+        changes["tree"] = e.tree
     if target is None or e.paths:
         return changes
-    changes |= {"good": target.good, "tree": target.taken.tree}
+    changes |= {"good": target.good, "tree": e.tree or target.taken.tree}
     if e.way == "failed_verdict":
         return changes
     marks = {mark.id: mark for mark in target.taken.marks}

@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -98,6 +99,8 @@ class Running:
         self._pidfd = os.pidfd_open(process.pid)
         self._lock = threading.RLock()
         self._stopped: set[int] | None = None
+        self._stood: list[tuple[int, int]] = []
+        self._still_since = 0
         self._exit: Exit | None = None
         self._seconds = 0.0
 
@@ -122,13 +125,21 @@ class Running:
         with self._lock:
             if self._exit is None and self._stopped is None:
                 self._stopped = kill.stop(self.members)
+                self._still_since = time.time_ns()
 
     def thaw(self) -> None:
         """Lets go on what `freeze` stopped; what had stopped itself stays so."""
         with self._lock:
             if self._stopped is not None:
+                self._stood.append((self._still_since, time.time_ns()))
                 kill.go_on(self._stopped)
             self._stopped = None
+
+    def stood_at(self, moment: int) -> bool:
+        """Whether nothing inside ran at a moment (ns since the epoch)."""
+        with self._lock:
+            still = self._stopped is not None and moment > self._still_since
+            return still or any(start < moment < end for start, end in self._stood)
 
     def cpu_seconds(self) -> float:
         """CPU time of everything that ran inside so far; never falls."""
