@@ -6,7 +6,6 @@ A checkpoint's objects become one pack, whoever wrote them: two files to flush i
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import secrets
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from proctor.checkpoint.packs import Pack, flush_folder
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.plumbing import ALTERNATES, Git, listed
 from proctor.checkpoint.record import (
     FILE,
     FILES,
@@ -78,7 +77,7 @@ class Draft:
         return {
             "GIT_INDEX_FILE": str(self.index),
             "GIT_OBJECT_DIRECTORY": str(self._objects),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(self._own),
+            ALTERNATES: listed([self._own, *self._git.lenders]),
         }
 
     def make_room(self, size: int) -> None:
@@ -145,8 +144,3 @@ def adopt(path: Path, place: Path) -> None:
     finally:
         os.close(fd)
     os.replace(aside, place)
-
-
-def _quoted(folder: Path) -> str:
-    """A folder as git reads it from a list of folders."""
-    return json.dumps(str(folder), ensure_ascii=False)

@@ -76,7 +76,7 @@ class Objects:
         import git  # starts git once when first imported; not every caller reads
 
         with git.Repo(self._git.gitdir, expand_vars=False) as repo:
-            repo.git.update_environment(**environment(self._git.gitdir, self._git.workspace))
+            repo.git.update_environment(**(environment(self._git.gitdir, self._git.workspace) | self._git.borrowing))
             yield _Reader(repo)
 
 

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import functools
+import json
 import os
 import re
 import select
@@ -33,6 +34,9 @@ LOCK_PATIENCE = 120.0
 
 NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
+ALTERNATES = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
+BORROWED = "borrowed"
+"""The file in a store that names the folders of others' objects that it reads."""
 _ATTRIBUTES = b"* -text !eol -ident !filter !working-tree-encoding !diff !merge\n"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 _FULL_WORDS = re.compile(
@@ -134,10 +138,12 @@ class Command:
 class Git:
     """Git on one private bare repository over one workspace. Sync; safe to use from several threads."""
 
-    def __init__(self, workspace: Path, gitdir: Path) -> None:
+    def __init__(self, workspace: Path, gitdir: Path, *, borrows: bool = False) -> None:
+        """`borrows`: what is noted in the store of other folders of objects counts."""
         self.workspace = Path(os.path.abspath(workspace))
         self.top = os.fsencode(self.workspace)
         self.gitdir = Path(os.path.abspath(gitdir))
+        self._borrows = borrows
         self._held = threading.local()
         self.idle: Command | None = None
         """A command that holds the lock and gives way to whoever wants it."""
@@ -179,7 +185,7 @@ class Git:
             process = subprocess.Popen(
                 argv,
                 cwd=where,
-                env={**environment(self.gitdir, where), **env},
+                env={**environment(self.gitdir, where), **self.borrowing, **env},
                 stdin=fed,
                 stdout=out,
                 stderr=err,
@@ -193,6 +199,19 @@ class Git:
             fed.close()
         verb = next(word for word in args if not word.startswith("-"))
         return Command(self, verb, process, out, err)
+
+    @property
+    def lenders(self) -> list[Path]:
+        """The folders of objects of others that the store reads, too."""
+        if self._borrows:
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                return [Path(folder) for folder in json.loads((self.gitdir / BORROWED).read_bytes())]
+        return []
+
+    @property
+    def borrowing(self) -> dict[str, str]:
+        """What has a command read them."""
+        return {ALTERNATES: listed(self.lenders)}
 
     @functools.cached_property
     def umask(self) -> int:
@@ -306,6 +325,11 @@ def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
     except OSError:
         draft.unlink(missing_ok=True)
         raise
+
+
+def listed(folders: Iterable[Path]) -> str:
+    """Folders of objects as git reads them from a variable."""
+    return ":".join(json.dumps(str(folder), ensure_ascii=False) for folder in folders)
 
 
 def joined(paths: Iterable[bytes]) -> bytes:

@@ -72,9 +72,9 @@ class _Stock:
 
     def __init__(self, git: Git) -> None:
         self._whole: set[str] = set()
-        self._folders = [git.gitdir / "objects"]
+        self._folders = [git.gitdir / "objects", *git.lenders]
         hurt: list[tuple[str, str]] = []
-        for index in sorted((git.gitdir / "objects" / "pack").glob("*.idx")):
+        for index in sorted(path for folder in self._folders for path in (folder / "pack").glob("*.idx")):
             pack = _Pack(index)
             try:
                 git.run("verify-pack", str(index))

@@ -1,0 +1,160 @@
+"""Objects of the operator's repository in the store, so that they outlive whatever he does to his own.
+
+Packs are hard-linked, each with a `.keep` beside it that has git leave it alone; where that cannot be, they are
+copied. Loose objects are copied into one pack. Where that would take long, the store reads them where they are for
+the time being: then it is `borrowed`, until `settle` has copied what is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from proctor.checkpoint.draft import adopt
+from proctor.checkpoint.packs import flush_folder
+from proctor.checkpoint.plumbing import ALTERNATES, BORROWED, Git, GitFailed, disk_faults, listed, write_file
+
+LOOSE = 2_000
+"""Loose objects that are copied while somebody waits."""
+COPIED = 1 << 30
+"""Bytes of packs that are copied while somebody waits."""
+_MARK = b"of the operator's repository\n"
+_PACK = re.compile(r"pack-[0-9a-f]{40}\.idx")
+_TRIES = 3
+
+
+def link_packs(git: Git, folders: Iterable[Path], *, apart: bool = False) -> bool:
+    """Have the packs of folders of objects in the store, too; whether all of them are. Wants the store's lock held.
+
+    `apart`: share no file, for somebody who is not to be trusted can write them.
+    """
+    taken = [_link_packs(git, folder / "pack", apart) for folder in folders]
+    return all(taken)
+
+
+def _link_packs(git: Git, source: Path, apart: bool) -> bool:
+    place = git.gitdir / "objects" / "pack"
+    is_changed = False
+    try:
+        with disk_faults(place):
+            for _ in range(_TRIES):
+                try:
+                    names = [name for name in _names(source) if not (place / name).exists()]
+                    for name in names:
+                        _link_pack(source / name, place / name, apart)
+                        is_changed = True
+                    return True
+                except FileNotFoundError:  # packed anew meanwhile
+                    continue
+            return False
+    except _TooLarge:
+        return False
+    finally:
+        if is_changed:
+            flush_folder(place)
+
+
+def _names(source: Path) -> list[str]:
+    try:
+        return [name for name in os.listdir(source) if _PACK.fullmatch(name)]
+    except OSError:
+        return []
+
+
+class _TooLarge(Exception):
+    """A pack that would have to be copied and is too large for that now."""
+
+
+def _link_pack(index: Path, place: Path, apart: bool) -> None:
+    """Take in one pack; it counts once its index is there, which comes last."""
+    keep = place.with_suffix(".keep")
+    keep.write_bytes(_MARK)
+    try:
+        for suffix in (".pack", ".rev", ".idx"):
+            with contextlib.suppress(*((FileNotFoundError,) if suffix == ".rev" else ())):
+                _link(index.with_suffix(suffix), place.with_suffix(suffix), apart)
+    except BaseException:
+        for suffix in (".idx", ".rev", ".pack", ".keep"):
+            place.with_suffix(suffix).unlink(missing_ok=True)
+        raise
+
+
+def _link(source: Path, place: Path, apart: bool) -> None:
+    place.unlink(missing_ok=True)  # what a killed attempt left
+    if not apart:
+        try:
+            return os.link(source, place, follow_symlinks=False)
+        except FileNotFoundError:
+            raise
+        except OSError:  # another file system, or another's file
+            pass
+    if source.stat().st_size > COPIED:
+        raise _TooLarge
+    aside = place.with_name(f"tmp_{place.name}.copy")
+    try:
+        shutil.copyfile(source, aside)
+        aside.chmod(0o444)
+        adopt(aside, place)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def missing(git: Git, oids: Collection[str]) -> set[str]:
+    """Those of the objects that the store cannot read."""
+    if not oids:
+        return set()
+    told = "\n".join([*sorted(oids), ""]).encode()
+    out = git.run("cat-file", "--buffer", "--batch-check=%(objectname)", input=told)
+    return {line.split()[0].decode() for line in out.splitlines() if line.endswith(b" missing")}
+
+
+def copy(git: Git, oids: Collection[str], lenders: Iterable[Path]) -> None:
+    """Copy objects into the store as one pack, under the names that their bytes have. Wants the store's lock held."""
+    told = "\n".join([*sorted(oids), ""]).encode()
+    env = {ALTERNATES: listed(lenders)}
+    packed = git.run("pack-objects", "-q", "--stdout", "--window=0", input=told, env=env)
+    git.run("index-pack", "--stdin", input=packed, env={ALTERNATES: ""})
+
+
+def lend(git: Git, folders: Iterable[Path]) -> None:
+    """Have the store read these folders of objects, too."""
+    write_file(git.gitdir / BORROWED, json.dumps([os.fsdecode(folder) for folder in folders]).encode())
+
+
+def settle(git: Git) -> bool:
+    """Copy what the store borrows and needs, and borrow no more; whether it did. Wants the store's lock held.
+
+    What is gone already is not in the store's index afterwards either, so that it is read from the tree again.
+    """
+    lenders = git.lenders
+    if not lenders:
+        return False
+    own = {ALTERNATES: ""}
+    command = ("rev-list", "--objects", "--all", "--indexed-objects", "--no-object-names", "--missing=print")
+    try:
+        needed = {line.decode().removeprefix("?") for line in git.run(*command).splitlines()}
+        told = "\n".join([*sorted(needed), ""]).encode()
+        out = git.run("cat-file", "--buffer", "--batch-check=%(objectname)", input=told, env=own)
+        wanted = {line.split()[0].decode() for line in out.splitlines() if line.endswith(b" missing")}
+        gone = missing(git, wanted)
+        if wanted - gone:
+            copy(git, wanted - gone, lenders)
+    except GitFailed:
+        gone = {""}
+    if gone:
+        (git.gitdir / "index").unlink(missing_ok=True)
+    (git.gitdir / BORROWED).unlink()
+    return True
+
+
+def disown(git: Git) -> None:
+    """Treat packs that nobody else has any more as the store's own, so that packing anew frees what nothing needs."""
+    for keep in (git.gitdir / "objects" / "pack").glob("*.keep"):
+        with contextlib.suppress(OSError):
+            if keep.read_bytes() == _MARK and keep.with_suffix(".pack").stat().st_nlink == 1:
+                keep.unlink()
