@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from proctor.checkpoint.hygiene import environment, forget_parent, git_program
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     from git import Repo
 
 REFS = "refs/proctor/"
+
+
+def library() -> ModuleType:
+    """GitPython. It starts git once when first imported, and not every caller reads."""
+    forget_parent()
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git_program()  # it would take the first on PATH
+    import git
+
+    return git
 
 
 class Objects:
@@ -71,11 +81,7 @@ class Objects:
     @contextlib.contextmanager
     def _reading(self) -> Iterator[_Reader]:
         self._git.require()
-        forget_parent()
-        os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git_program()  # it would take the first on PATH
-        import git  # starts git once when first imported; not every caller reads
-
-        with git.Repo(self._git.gitdir, expand_vars=False) as repo:
+        with library().Repo(self._git.gitdir, expand_vars=False) as repo:
             repo.git.update_environment(**(environment(self._git.gitdir, self._git.workspace) | self._git.borrowing))
             yield _Reader(repo)
 

@@ -266,18 +266,19 @@ def id_of(kind: str, body: bytes) -> str:
 
 
 def tree_body(entries: dict[bytes, tuple[bytes, str]]) -> bytes:
-    """A git tree of named modes and ids."""
-    return b"".join(b"%s %s\0%s" % (mode, name, bytes.fromhex(oid)) for name, (mode, oid) in sorted(entries.items()))
+    """A git tree of named modes and ids, in git's order: a folder's name as if it ended with a slash."""
+    order = sorted(entries, key=lambda name: name + b"/" if entries[name][0] == FOLDER else name)
+    return b"".join(b"%s %s\0%s" % (entries[name][0], name, bytes.fromhex(entries[name][1])) for name in order)
 
 
 def tree_entries(body: bytes) -> dict[bytes, tuple[bytes, str]]:
     """What a git tree holds."""
-    found = {}
-    while body:
-        head, _, rest = body.partition(b"\0")
-        mode, _, name = head.partition(b" ")
-        found[name] = (mode, rest[:20].hex())
-        body = rest[20:]
+    found, at = {}, 0
+    while at < len(body):
+        end = body.index(b"\0", at)
+        mode, _, name = body[at:end].partition(b" ")
+        at = end + 21
+        found[name] = (mode, body[end + 1 : at].hex())
     return found
 
 
