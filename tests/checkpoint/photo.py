@@ -37,6 +37,40 @@ def photograph(top: Path, nested_git: bool = True) -> Photograph:
     return found
 
 
+def beyond_git(top: Path) -> dict[bytes, object]:
+    """What else a tree has: names of one file, permission bits of FIFOs, attributes; of paths that have any of it."""
+    found: dict[bytes, object] = {}
+    names: dict[int, list[bytes]] = {}
+    root = os.fsencode(top)
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in (b".proctor", b".git")]
+        for name in (*folders, *files):
+            place = os.path.join(folder, name)
+            path, state = os.path.relpath(place, root), os.lstat(place)
+            if stat.S_ISREG(state.st_mode) and state.st_nlink > 1:
+                names.setdefault(state.st_ino, []).append(path)
+            if stat.S_ISFIFO(state.st_mode):
+                found[path] = stat.S_IMODE(state.st_mode)
+            elif not stat.S_ISLNK(state.st_mode) and (held := os.listxattr(place)):
+                found[path] = {name: os.getxattr(place, name) for name in held if name.startswith("user.")}
+    return found | {b"\0".join(sorted(paths)): "one file" for paths in names.values() if len(paths) > 1}
+
+
+def repository(folder: Path) -> dict[str, str]:
+    """The state of a repository, as the user's own git tells it, and the files of one that is in the middle of
+    something."""
+    gitdir = folder / git(folder, "rev-parse", "--git-dir").strip()
+    words = {
+        "refs": git(folder, "for-each-ref", "--format=%(refname) %(objectname) %(symref)"),
+        "index": git(folder, "ls-files", "--stage", "-v"),
+        "stash": git(folder, "stash", "list"),
+        "HEAD": (gitdir / "HEAD").read_text(),
+    }
+    logs = sorted(path for path in (gitdir / "logs").rglob("*") if path.is_file())
+    going = sorted(path for path in gitdir.iterdir() if path.is_file() and path.name not in ("index", "HEAD"))
+    return words | {str(path.relative_to(gitdir)): path.read_text("utf-8", "replace") for path in (*logs, *going)}
+
+
 def times(top: Path) -> dict[str, tuple[int, int]]:
     """Modification time and inode of every file."""
     return {

@@ -1,43 +1,28 @@
-"""SIGKILL at any moment: a snapshot is there or not, a rollback is finished by running it again, no byte is lost."""
+"""SIGKILL at any moment: a checkpoint is there or not, a rollback is finished by running it again, a prune takes
+nothing that is to be kept, and no byte is lost."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from checkpoint.killing import Killer
 from checkpoint.photo import git, photograph, write
 from proctor.checkpoint.policy import Keep
-from proctor.checkpoint.repository import Store
-
-PROGRAM = """
-import sys, time
-from pathlib import Path
-import git
-from proctor.checkpoint.policy import Keep
-from proctor.checkpoint.repository import Store
-work, what, *args = sys.argv[1:]
-store = Store(Path(work), Path(work) / ".proctor/checkpoints.git", keep=Keep(max_file=1 << 20))
-print("go", flush=True)
-begun = time.monotonic()
-getattr(store, what)(*args)
-print(time.monotonic() - begun, flush=True)
-"""
+from proctor.checkpoint.repository import Snapshot, Store
 
 
 class Stage:
-    """A tree in two states, each in a checkpoint, with everything that makes a rollback hard."""
+    """A tree in two states, each in a checkpoint, with everything that makes a rollback hard. Between the acts it is
+    in the second one."""
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, seed: int) -> None:
         self.work = work
+        self.chance = random.Random(seed)
+        self.killer = Killer(work, seed)
         self.store = Store(work, work / ".proctor/checkpoints.git", keep=Keep(max_file=1 << 20))
         for number in range(150):
             write(work / f"src/m{number % 10}/f{number}.py", f"print({number})\n" * 40)
@@ -67,88 +52,96 @@ class Stage:
         write(work / "src/m1/f31.py", b"uncaptured" * (1 << 18))
         self.safety = self.store.snapshot("c2")
         self.then = photograph(work)
+        self.edits = 0
 
-    def run(self, *args: str) -> tuple[subprocess.Popen[str], float]:
-        command = [sys.executable, "-c", PROGRAM, str(self.work), *args]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "go\n"
-        return process, time.monotonic()
+    def go(self, start: Snapshot, end: Snapshot) -> None:
+        self.store.restore(start.commit, end.commit)
+        assert photograph(self.work) == (self.was if end is self.target else self.then)
 
-    def seconds(self, *args: str) -> float:
-        process, _ = self.run(*args)
-        return float(process.communicate()[0])
+    def edit(self) -> list[str]:
+        """Change some files; their paths."""
+        self.edits += 1
+        edited = [f"src/n{number % 10}/g{number}.py" for number in range(self.edits % 7, 150, 7)]
+        for path in edited:
+            write(self.work / path, f"{path} {self.edits}\n" * 30)
+        return edited
 
-    def kill(self, after: float, group: bool, *args: str) -> bool:
-        """Start and kill after some seconds; whether it was still running. Without `group` its git may live on."""
-        process, begun = self.run(*args)
-        while process.poll() is None and time.monotonic() < begun + after:
-            time.sleep(0.001)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL) if group else process.kill()
-        process.communicate()
-        return process.returncode < 0
+    # --- what is killed -----------------------------------------------------------------------
+
+    def rollback(self) -> None:
+        self.killer.kill("restore", self.safety.commit, self.target.commit)
+        self.go(self.safety, self.target)
+        self.go(self.store.snapshot("c3"), self.safety)
+
+    def undo(self) -> None:
+        self.go(self.safety, self.target)
+        back = self.store.snapshot("c3")
+        self.killer.kill("restore", back.commit, self.safety.commit)
+        self.go(back, self.safety)
+
+    def snapshot(self) -> None:
+        self.edit()
+        self.taken("snapshot", "next")
+
+    def provisional(self) -> None:
+        paths = self.edit()
+        self.taken("provisional", "next", self.store.snapshot("before").commit, *paths)
+
+    def taken(self, *args: str) -> None:
+        now, names = photograph(self.work), self.store.names()
+        self.killer.kill(*args)
+        assert photograph(self.work) == now
+        taken = self.store.snapshot("c3")
+        if (commit := self.store.names().get("next")) != names.get("next"):
+            assert commit
+            assert not self.store.diff(commit, taken.commit, ignored=True)
+        self.go(taken, self.safety)
+
+    def prune(self) -> None:
+        self.edit()
+        kept = {self.target.commit, self.safety.commit, self.store.snapshot("kept").commit}
+        self.edit()
+        last = self.store.snapshot("dropped")
+        self.killer.kill("gc", *kept)
+        assert kept <= set(self.store.names().values())
+        assert not self.store.verify().lost
+        self.store.gc(kept)
+        assert set(self.store.names().values()) == kept
+        assert photograph(self.work) != self.then
+        assert self.store.snapshot("c3").tree == last.tree
+        self.go(self.store.snapshot("c3"), self.safety)
+
+    def pack(self) -> None:
+        for number in range(6):
+            self.edit()
+            self.store.snapshot(f"p{number}")
+        self.killer.kill("pack")
+        self.go(self.store.snapshot("c3"), self.safety)
 
 
-def rehearse(stage: Stage, rounds: int, seed: int) -> None:
-    chance = random.Random(seed)
-    longest = stage.seconds("restore", stage.safety.commit, stage.target.commit)
-    assert photograph(stage.work) == stage.was
-    stage.store.restore(stage.store.snapshot("c3").commit, stage.safety.commit)
-    assert photograph(stage.work) == stage.then
-    killed = 0
-    for number in range(rounds):
-        here, there, result = stage.safety.commit, stage.target.commit, stage.was
-        killed += stage.kill(chance.random() * longest, number % 2 == 1, "restore", here, there)
-        stage.store.restore(here, there)
-        assert photograph(stage.work) == result
-        back = stage.store.snapshot("c3")
-        assert back.tree == stage.target.tree
-        stage.store.restore(back.commit, here)
-        assert photograph(stage.work) == stage.then
-    assert killed > rounds // 3
+ACTS = {
+    "rollback": Stage.rollback,
+    "undo": Stage.undo,
+    "snapshot": Stage.snapshot,
+    "prune": Stage.prune,
+    "pack": Stage.pack,
+}
 
 
-def test_a_rollback_killed_at_any_moment_is_finished_by_running_it_again(tmp_path: Path) -> None:
-    rehearse(Stage(tmp_path / "work"), 8, seed=1)
+def rehearse(stage: Stage, acts: list[str]) -> None:
+    for act in acts:
+        ACTS[act](stage)
+        assert not stage.store.verify().lost
+    assert stage.killer.killed > len(acts) // 4
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_what_is_killed_at_any_moment_is_done_or_not_and_nothing_is_lost(tmp_path: Path, act: str) -> None:
+    rehearse(Stage(tmp_path / "work", seed=1), [act] * 3)
 
 
 @pytest.mark.kills
 @pytest.mark.parametrize("seed", range(10))
-def test_many_rollbacks_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
-    rehearse(Stage(tmp_path / "work"), 25, seed)
-
-
-def snapshots(stage: Stage, rounds: int, seed: int) -> None:
-    chance = random.Random(seed)
-    longest = stage.seconds("snapshot", "timed")
-    for number in range(rounds):
-        for other in range(number % 7, 150, 7):
-            write(stage.work / f"src/n{other % 10}/g{other}.py", f"{seed} {number} {other}\n" * 30)
-        (stage.work / f"src/n1/g{number}.py").unlink(missing_ok=True)
-        (stage.work / "secret").chmod(0o600 if number % 2 else 0o640)
-        then = photograph(stage.work)
-        names = stage.store.names()
-        stage.kill(chance.random() * longest, number % 2 == 1, "snapshot", "next")
-        assert photograph(stage.work) == then
-        taken = stage.store.snapshot("safety")
-        if (now := stage.store.names())["next"] != names.get("next"):
-            assert not stage.store.diff(now["next"], taken.commit, ignored=True)
-        stage.store.restore(taken.commit, stage.target.commit)
-        assert photograph(stage.work) == stage.was
-        stage.store.restore(stage.store.snapshot("c3").commit, taken.commit)
-        assert photograph(stage.work) == then
-
-
-def test_a_snapshot_killed_at_any_moment_is_there_or_not(tmp_path: Path) -> None:
-    stage = Stage(tmp_path / "work")
-    stage.store.snapshot("next")
-    snapshots(stage, 5, seed=1)
-
-
-@pytest.mark.kills
-@pytest.mark.parametrize("seed", range(10))
-def test_many_snapshots_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
-    stage = Stage(tmp_path / "work")
-    stage.store.snapshot("next")
-    snapshots(stage, 20, seed)
+def test_fifty_kills_at_any_moment_of_all_that_a_store_does_lose_nothing(tmp_path: Path, seed: int) -> None:
+    stage = Stage(tmp_path / "work", seed)
+    rehearse(stage, stage.chance.choices(list(ACTS), k=50))

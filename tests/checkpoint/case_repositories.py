@@ -1,0 +1,190 @@
+"""Cases of the table that are about git repositories: the user's, and those inside the workspace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from checkpoint.ground import Ground
+from checkpoint.killing import Killer
+from checkpoint.photo import git, photograph, repository, write
+
+NESTED = ("one", "two/deep", "three")
+
+
+def gitdirs(work: Path) -> set[Path]:
+    """Everything that is or was a repository's folder, whatever it is called now."""
+    heads = (path for path in work.rglob("HEAD") if ".proctor" not in path.parts)
+    return {path.parent for path in heads if (path.parent / "objects").is_dir()}
+
+
+def killed(ground: Ground) -> None:
+    """K1: killed at any point, in a tree with three nested repositories: none is renamed, moved or half written."""
+    for name in NESTED:
+        write(ground.work / name / "file", "1\n")
+        ground.repository(name)
+    store = ground.store()
+    before, was = store.snapshot("c1"), ground.photo()
+    there = gitdirs(ground.work)
+    heads = {name: git(ground.work / name, "rev-parse", "HEAD") for name in NESTED}
+    for name in NESTED:
+        write(ground.work / name / "file", "2\n" * 1000)
+        git(ground.work / name, "commit", "-qam", "two")
+    later = {name: git(ground.work / name, "rev-parse", "HEAD") for name in NESTED}
+    after, then = store.snapshot("c2"), ground.photo()
+    killer = Killer(ground.work, seed=1)
+    for number in range(4):
+        write(ground.work / "new", f"{number}\n")
+        killer.kill("snapshot", "next")
+        assert gitdirs(ground.work) == there
+        (ground.work / "new").unlink()
+        present = store.snapshot("c3")
+        assert present.tree == after.tree
+        killer.kill("restore", present.commit, before.commit)
+        assert gitdirs(ground.work) == there
+        for name in NESTED:
+            git(ground.work / name, "fsck", "--strict")
+            assert git(ground.work / name, "rev-parse", "HEAD") in (heads[name], later[name])
+        store.restore(present.commit, before.commit)
+        assert ground.photo() == was
+        store.restore(store.snapshot("c4").commit, after.commit)
+        assert ground.photo() == then
+    assert killer.killed
+
+
+def hundred(ground: Ground) -> None:
+    """K4: a hundred checkpoints leave the user's repository as it is, and he fetches, collects garbage and checks."""
+    origin = ground.root / "origin"
+    git(ground.root, "clone", "-q", "--bare", str(ground.repository()), str(origin))
+    git(ground.work, "remote", "add", "origin", str(origin))
+    write(ground.work / "README", "stashed\n")
+    git(ground.work, "stash")
+    before = photograph(ground.work / ".git")
+    store = ground.store()
+    first = store.snapshot("c0")
+    for number in range(1, 100):
+        write(ground.work / "README", f"{number}\n")
+        last = store.snapshot(f"c{number}")
+    assert photograph(ground.work / ".git") == before
+    for words in (("fetch", "-q"), ("gc", "-q", "--prune=now"), ("fsck", "--strict")):
+        git(ground.work, *words)
+    assert git(ground.work, "stash", "list").count("\n") == 1
+    assert not store.verify().lost
+    store.restore(last.commit, first.commit)
+    assert git(ground.work, "status", "--porcelain") == ""
+
+
+def nested(ground: Ground) -> None:
+    """K13: nested repositories, with and without commits, many; submodules; an empty one that comes later."""
+    library = ground.root / "library"
+    write(library / "lib.c", "int x;\n")
+    git(library, "init", "-q")
+    git(library, "add", ".")
+    git(library, "commit", "-qm", "one")
+    ground.repository()
+    for name in ("absorbed", "plain"):
+        git(ground.work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), name)
+    shutil.rmtree(ground.work / "plain/.git", ignore_errors=True)
+    (ground.work / "plain/.git").unlink(missing_ok=True)
+    ground.repository("plain")
+    git(ground.work, "commit", "-qm", "submodules")
+    write(ground.work / "unborn/file", "1\n")
+    git(ground.work / "unborn", "init", "-q")
+    many = [f"many/r{number}" for number in range(50)]
+    for name in many:
+        write(ground.work / name / "file", "1\n")
+        (ground.work / name / ".git").mkdir()
+        write(ground.work / name / ".git/HEAD", "ref: refs/heads/main\n")
+        for folder in ("objects", "refs"):
+            (ground.work / name / ".git" / folder).mkdir()
+
+    def change(work: Path) -> None:
+        write(work / "absorbed/lib.c", "int y;\n")
+        write(work / "absorbed/new.c", "int z;\n")
+        (work / "plain/lib.c").unlink()
+        write(work / "unborn/file", "2\n")
+        for name in many[::7]:
+            write(work / name / "file", "2\n")
+        shutil.rmtree(work / "many/r1")
+        (work / "later").mkdir()
+        git(work / "later", "init", "-q")
+
+    before, after = ground.there_and_back(change)
+    changed = {change.path for change in ground.store().diff(before.commit, after.commit)}
+    assert {"absorbed/new.c", "plain/lib.c", "unborn/file", "many/r7/file"} <= changed
+    assert git(ground.work / "absorbed", "log", "--oneline").count("\n") == 1
+
+
+def in_progress(ground: Ground) -> None:
+    """K14: no repository, one without a commit, a merge, a rebase, a bisect in progress, a linked worktree."""
+    ground.there_and_back(lambda work: write(work / "README", "changed\n"))
+    git(ground.work, "init", "-q", "-b", "main")
+    ground.there_and_back(lambda work: write(work / "README", "changed again\n"))
+    git(ground.work, "add", ".")
+    git(ground.work, "commit", "-qm", "one")
+    git(ground.work, "checkout", "-qb", "side")
+    write(ground.work / "README", "the side's\n")
+    git(ground.work, "commit", "-qam", "side")
+    git(ground.work, "checkout", "-q", "main")
+    write(ground.work / "README", "the main's\n")
+    git(ground.work, "commit", "-qam", "main")
+    for begin, end in (
+        (("merge", "side"), ("merge", "--abort")),
+        (("rebase", "side"), ("rebase", "--abort")),
+        (("bisect", "start", "HEAD", "HEAD~1"), ("bisect", "reset")),
+    ):
+        subprocess.run(
+            ["git", "-c", "user.name=u", "-c", "user.email=u@x", *begin], cwd=ground.work, capture_output=True
+        )
+        before = repository(ground.work)
+        ground.there_and_back(lambda work: write(work / "src/main.py", f"{os.urandom(4).hex()}\n"))
+        assert repository(ground.work) == before
+        git(ground.work, "checkout", "-q", "--", "src")
+        git(ground.work, *end)
+    linked = ground.root / "linked"
+    git(ground.work, "worktree", "add", "-q", str(linked), "side")
+    store, before = ground.store(work=linked), repository(linked)
+    one, was = store.snapshot("c1"), photograph(linked)
+    write(linked / "README", "in the linked one\n")
+    store.restore(store.snapshot("c2").commit, one.commit)
+    assert (photograph(linked), repository(linked)) == (was, before)
+
+
+def locks(ground: Ground) -> None:
+    """K17: locks that dead processes left are recovered; the user's own `index.lock` is respected, and no obstacle."""
+    ground.repository()
+    store = ground.store()
+    before = store.snapshot("c1")
+    for name in ("index.lock", "HEAD.lock", "packed-refs.lock", "refs/proctor/c2.lock"):
+        write(ground.state / "checkpoints.git" / name)
+    lock = write(ground.work / ".git/index.lock", "in use")
+    write(ground.work / "README", "changed\n")
+    store.restore(store.snapshot("c2").commit, before.commit)
+    assert (ground.work / "README").read_text() == "a project\n"
+    assert lock.read_text() == "in use"
+
+
+def collected(ground: Ground) -> None:
+    """K19: objects that came from the user's repository, which he amends, resets and collects, are still all there."""
+    ground.repository()
+    store = ground.store()
+    taken = [(store.snapshot("c0"), ground.photo())]
+    for number in range(1, 4):
+        write(ground.work / "README", f"{number}\n" * 100)
+        write(ground.work / f"file{number}", os.urandom(1000))
+        git(ground.work, "add", ".")
+        git(ground.work, "commit", "-q", "--amend", "-m", f"{number}")
+        git(ground.work, "gc", "-q") if number == 2 else None
+        taken.append((ground.store().snapshot(f"c{number}"), ground.photo()))
+    git(ground.work, "checkout", "-q", "--orphan", "nothing")
+    git(ground.work, "rm", "-qrf", ".")
+    git(ground.work, "commit", "-qm", "nothing", "--allow-empty")
+    git(ground.work, "branch", "-D", "main")
+    git(ground.work, "reflog", "expire", "--expire=now", "--all")
+    git(ground.work, "gc", "-q", "--prune=now")
+    assert not store.verify().lost
+    for snapshot, was in taken:
+        store.restore(store.snapshot("present").commit, snapshot.commit)
+        assert ground.photo() == was

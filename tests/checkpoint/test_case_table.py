@@ -1,0 +1,60 @@
+"""The table of checkpoint cases, K1 to K24, each on a disk and in memory (ext4 and tmpfs, where this runs on them)."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from checkpoint import case_files as files
+from checkpoint import case_repositories as repositories
+from checkpoint import case_sessions as sessions
+from checkpoint.ground import Ground
+
+TABLE: dict[str, Callable[[Ground], None]] = {
+    "K1": repositories.killed,
+    "K4": repositories.hundred,
+    "K5": files.parents_variables,
+    "K6": files.conversions,
+    "K7": sessions.failed_snapshot,
+    "K8": files.protected,
+    "K9": files.no_change,
+    "K11": sessions.others_work,
+    "K12": files.any_writer,
+    "K13": repositories.nested,
+    "K14": repositories.in_progress,
+    "K15": files.large_files,
+    "K16": files.no_project,
+    "K17": repositories.locks,
+    "K18": sessions.damage,
+    "K19": repositories.collected,
+    "K21": files.same_second,
+    "K22": files.modes,
+    "K23": files.names,
+    "K24": sessions.fifty_deep,
+}
+SHARED_MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture(params=["disk", "memory"])
+def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
+    if request.param == "disk":
+        root = tmp_path / "root"
+        root.mkdir()
+    elif SHARED_MEMORY.is_dir():
+        root = Path(tempfile.mkdtemp(prefix="t", dir=SHARED_MEMORY))
+    else:
+        pytest.skip("no file system in memory here")
+    ground = Ground(root, monkeypatch)
+    ground.prepare()
+    yield ground
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_each_case_holds(ground: Ground, case: str) -> None:
+    assert (TABLE[case].__doc__ or "").startswith(f"{case}:")
+    TABLE[case](ground)
