@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from checkpoint.ground import Ground, wait
 from checkpoint.photo import write
 from checkpoint.test_faults import loosen
-from proctor.checkpoint.repository import Snapshot, Store
+from proctor.checkpoint.repository import Store
 from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.supervisor.timeline import Timeline
 from proctor.words import CheckpointKind
@@ -66,7 +65,7 @@ def others_work(ground: Ground) -> None:
 
 
 def damage(ground: Ground) -> None:
-    """K18: with a damaged object, pack or ref the store opens, names the checkpoint that is lost, and keeps the rest."""
+    """K18: with a damaged object, pack or ref the store opens, names what is lost, and keeps the rest."""
     store = ground.store()
     taken = []
     for number in range(4):
