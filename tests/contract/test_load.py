@@ -237,7 +237,6 @@ def test_degrade_is_for_tokens_and_cost_and_needs_a_cheaper_model(refusal: Refus
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("state", "{checkpoint: {keep: 30d}}"),
         ("state", "{environment: {secrets: [TOKEN]}}"), ("state", "{environment: {setup: [make]}}"),
         ("progress", "{checks: [{run: [x], repeat: 2}]}"), ("progress", "{checks: [{run: [x], artifact: a.html}]}"),
         ("progress", "{checks: [{run: [x], schema: s.json}]}"),
@@ -254,6 +253,29 @@ def test_what_is_not_built_yet_is_refused_by_name(refusal: Refusal, key: str, va
     (line,) = refusal(f"{base}{key}: {value}\n")
     assert f": {key}" in line
     assert "built yet in this release" in line
+
+
+def test_what_checkpoints_keep_is_read_in_bytes_and_patterns(write: Write) -> None:
+    terms = load(
+        write(SMALLEST + "state: {checkpoint: {include: dist/, exclude: ['*.csv', '!a.csv'], max_file: 5G}}\n")
+    )
+    kept = terms.state.checkpoint
+    assert (kept.include, kept.exclude) == (("dist/",), ("*.csv", "!a.csv"))
+    assert (kept.max_file, kept.max_total) == (5 << 30, 2 << 30)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("'#a'", "names nothing"), ("'!'", "names nothing"), ("/", "names nothing"), ("../a", "leaves the workspace"),
+        ("'~/a'", "leaves the workspace"), ("a/../b", "leaves the workspace"), ('"a\\nb"', "control character"),
+        (".git/hooks", "lies in .git"), ("/.proctor/", "lies in .proctor"),
+    ],
+)  # fmt: skip
+def test_a_pattern_that_would_name_nothing_is_refused(refusal: Refusal, pattern: str, why: str) -> None:
+    (line,) = refusal(f"{SMALLEST}state: {{checkpoint: {{exclude: [{pattern}]}}}}\n")
+    assert line.startswith("proctor.yaml:5: state.checkpoint.exclude[0]: ")
+    assert why in line
 
 
 @pytest.mark.parametrize("kind", ["claude", "codex", "acp"])

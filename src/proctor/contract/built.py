@@ -15,10 +15,6 @@ _CHECKS = ("progress.checks.*", "termination.final")
 
 _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "worker.kind": ("command",),
-    "state.checkpoint.include": _OFF,
-    "state.checkpoint.exclude": _OFF,
-    "state.checkpoint.max_file": _OFF,
-    "state.checkpoint.max_total": _OFF,
     "state.environment.secrets": _OFF,
     "state.environment.setup": _OFF,
     "budget.records": _OFF,

@@ -29,6 +29,7 @@ from proctor.contract.values import (
     OneOrMany,
     OnFailed,
     OnTampering,
+    Patterns,
     Percent,
     Record,
     RelativePath,
@@ -90,11 +91,18 @@ class Check(Section):
 
 
 class Checkpoint(Section):
-    include: Words = ()
-    """Ignored files that are kept all the same."""
-    exclude: Words = ()
+    """What is kept of the workspace. `exclude` weighs more than `include`, and that more than ignore rules."""
+
+    include: Patterns = ()
+    """Ignored files and folders that are kept all the same; into a folder that is ignored as a whole a pattern reaches
+    that names the way, such as `build/reports/`."""
+    exclude: Patterns = ()
+    """Files and folders that no checkpoint holds and no rollback touches, whoever tracks them."""
     max_file: Size = 64 << 20
+    """A larger file is named and left alone."""
     max_total: Size = 2 << 30
+    """What one checkpoint may add; never less than `max_file`. At a session's start more is refused; later the
+    largest new files are named and left out."""
     keep: Annotated[Duration | None, BeforeValidator(never)] = 30 * 24 * 3600 * 1000
     """How long checkpoints that nothing needs stay, and the raw output of iterations; None for ever."""
 

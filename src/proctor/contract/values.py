@@ -177,6 +177,20 @@ def _area(text: str) -> str:
     return text
 
 
+def _pattern(text: str) -> str:
+    """A pattern that git reads as a person means it."""
+    body = text.removeprefix("!")
+    if not text.isprintable():
+        raise ValueError(f"{text[:80]!r} holds a control character")
+    if body.startswith("#") or not body.strip("/"):
+        raise ValueError(f"{text[:80]!r} names nothing; patterns are those of .gitignore, such as dist/ or *.csv")
+    if ".." in body.split("/") or body.startswith("~"):
+        raise ValueError(f"{text[:80]!r} leaves the workspace; patterns are relative to it")
+    if body.strip("/").split("/")[0] in (".proctor", ".git"):
+        raise ValueError(f"{text[:80]!r} lies in {body.strip('/').split('/')[0]}, which no key may name")
+    return text.removeprefix("./")
+
+
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"{name[:80]!r} is not the name of an environment variable (the value is taken from yours)")
@@ -221,6 +235,8 @@ Percent = Annotated[int, *_written(units.parse_percent, "50%"), AfterValidator(_
 
 RelativePath = Annotated[Text, AfterValidator(relative_path)]
 Areas = Annotated[tuple[Annotated[RelativePath, AfterValidator(_area)], ...], OneOrMany()]
+Patterns = Annotated[tuple[Annotated[Text, AfterValidator(_pattern)], ...], OneOrMany()]
+"""In the language of `.gitignore`."""
 Variables = Annotated[tuple[Annotated[Text, AfterValidator(_variable)], ...], OneOrMany()]
 ToolPatterns = Annotated[tuple[Annotated[Text, AfterValidator(_tool_pattern)], ...], OneOrMany()]
 Address = Annotated[Text, AfterValidator(_address)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.budget.dimensions import Ceiling
+from proctor.checkpoint.policy import Keep
 from proctor.contract.model import Check, Contract, NotifyCommand, State
 from proctor.contract.problems import FILE
 from proctor.contract.values import Channel, SandboxKind
@@ -51,6 +52,10 @@ class Terms:
         """Files that are no part of a tree's identity: what the harness writes, and the operator's contract."""
         return owned(self.contract.state)
 
+    def keep(self) -> Keep:
+        """What checkpoints hold."""
+        return keeping(self.contract.state)
+
     def channels(self) -> Channels:
         """Where notices go."""
         given = self.contract.notify
@@ -82,6 +87,13 @@ class Terms:
 def owned(names: State) -> tuple[str, ...]:
     """What no checkpoint holds and no rollback touches."""
     return (*names.owned, FILE)
+
+
+def keeping(names: State) -> Keep:
+    """What checkpoints hold of a workspace."""
+    terms = names.checkpoint
+    total = max(terms.max_total, terms.max_file)
+    return Keep(include=terms.include, exclude=terms.exclude, max_file=terms.max_file, max_total=total)
 
 
 def check_fact(check: Check) -> CheckFact:
