@@ -100,7 +100,7 @@ async def open_session(
     _announce(journal, workspace, terms, backend.name, bounds)
     if revised:
         _reopen(journal)
-    store = Store(workspace, folder / "checkpoints.git", terms.owned())
+    store = Store(workspace, folder / "checkpoints.git", terms.owned(), terms.keep())
     timeline = Timeline(journal, store, Papers(workspace, contract.state).revisions)
     await timeline.resume()
     names = contract.state
