@@ -88,6 +88,7 @@ def test_it_says_what_survives_what_proves_and_who_decides(explained: Explained)
     text = str(explained())
     assert "Survives: the files of the workspace; the task list tasks.json" in text
     assert "Ephemeral: the worker's context" in text
+    assert "A checkpoint holds every file up to 64M with" in text
     assert "Read-only to the worker: tests." in text
     assert "Hidden from the worker: secrets." in text
     assert "For tasks that name no check: `sh -c 'exit 0'` within 5m." in text
@@ -95,6 +96,14 @@ def test_it_says_what_survives_what_proves_and_who_decides(explained: Explained)
     assert "What the worker says is a claim." in text
     assert "proctor, never the worker: it is over when every task holds a passed verdict, and then `ls -l`" in text
     assert "within 1m30s, its output holding 'ok' passes on a clean checkout" in text
+
+
+def test_it_says_what_checkpoints_keep_by_the_contract(explained: Explained) -> None:
+    keys = "{include: [dist/], exclude: ['*.csv'], max_file: 5G}"
+    text = str(explained(WHOLE.replace("hide: [secrets/]", f"hide: [secrets/], checkpoint: {keys}")))
+    assert "A checkpoint holds every file up to 5G with" in text
+    assert "Kept although git ignores it: dist/." in text
+    assert "In no checkpoint, and left alone by a rollback: *.csv." in text
 
 
 def test_what_init_writes_is_not_taken_for_an_answer(tmp_path: Path) -> None:

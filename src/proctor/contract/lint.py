@@ -146,7 +146,8 @@ def _blast(contract: Contract, workspace: Path) -> Iterator[str]:
         named = ", ".join(ignored.paths[:4]) + (", …" if len(ignored.paths) > 4 else "")
         yield (
             f"what git ignores is large (at least {ignored.files} files, {format_size(ignored.size)}: {named}) "
-            "and in no checkpoint: what a worker does there cannot be undone"
+            "and in no checkpoint but for small files: what a worker does there cannot be undone; "
+            "state.checkpoint.include names what is to be kept"
         )
 
 

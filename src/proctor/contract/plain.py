@@ -59,6 +59,15 @@ def survives(contract: Contract, repository: str | None = None) -> Iterator[str]
         "Ephemeral: the worker's context, its scratch home, caches, pipes, and all it started. A new worker knows "
         "what its brief says: plan, place in the list, end of the log, rules, one task, its spec, its check."
     )
+    kept = state.checkpoint
+    yield (
+        f"A checkpoint holds every file up to {format_size(kept.max_file)} with its mode, links and attributes, and of "
+        "what git ignores files up to 1M, so .env too: readable by you alone. Not ignored folders such as node_modules."
+    )
+    if kept.include:
+        yield f"Kept although git ignores it: {', '.join(kept.include)}."
+    if kept.exclude:
+        yield f"In no checkpoint, and left alone by a rollback: {', '.join(kept.exclude)}."
     yield "Of an iteration that was cut off the files stay as they are, and are judged as they are."
     wanted = state.commits is Commits.SESSION_BRANCH
     walled = contract.sandbox.kind is SandboxKind.BWRAP
