@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
 _encoder = msgspec.json.Encoder()
+_ESCAPED = re.compile(r"\\u(dc[89a-f][0-9a-f])")
 
 
 def encode_json(value: Any) -> bytes:
@@ -15,6 +17,11 @@ def encode_json(value: Any) -> bytes:
         return _encoder.encode(value)
     except UnicodeEncodeError:
         return _encoder.encode(_as_text(msgspec.to_builtins(value)))
+
+
+def unescaped(text: str) -> str:
+    """What a text was before `encode_json` escaped a file name's odd bytes in it, if it did."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def _as_text(value: Any) -> Any:

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 
 from proctor.checkpoint.record import raw
@@ -21,8 +22,9 @@ from proctor.supervisor import inbox, loop, process, report, startup
 from proctor.supervisor.act import count_output, watch_limits, watch_repositories, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
-from proctor.supervisor.session import Options, Session
+from proctor.supervisor.session import Options, Running, Session
 from proctor.words import ExitCode, SessionStatus, Source
+from proctor.workspace.tree import Touch
 from proctor.workspace.watch import Watcher
 
 FEED = 5
@@ -71,7 +73,27 @@ async def watch(s: Session) -> None:
                 more = f" and {len(touches) - FEED} more" if len(touches) > FEED else ""
                 for touch in touches[:FEED]:
                     s.running.stream.add("watch", f"{touch.kind} {touch.path}{more if touch is touches[0] else ''}")
+                attribute(s, s.running, touches)
                 s.check_budget()
+
+
+def attribute(s: Session, running: Running, touches: Iterable[Touch]) -> None:
+    """Write down what changed while the worker stood still: that is the operator's."""
+    stood = running.worker.running.stood_at
+    still, moving = set[str](), set[str]()
+    for touch in touches:
+        changed = changed_at(s.workspace / touch.path)
+        (still if changed is not None and stood(changed) else moving).add(touch.path)
+    if (row := running.hands.touched(still, moving)) is not None:
+        s.append(row)
+
+
+def changed_at(path: Path) -> int | None:
+    """When a file changed last, or one went from its folder (ns since the epoch); no program can say otherwise."""
+    for place in (path, path.parent):
+        with contextlib.suppress(OSError):
+            return place.lstat().st_ctime_ns
+    return None
 
 
 async def supervise(workspace: Path, lock: process.Lock, options: Options) -> int:

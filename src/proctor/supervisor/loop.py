@@ -137,9 +137,10 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     number = s.state.iteration + 1
     narrow = task.narrow or s.at_soft(AtSoft.NARROW)
     key = f"{s.state.session}/{task.id}/{number}"
-    intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=briefing.model(s), narrow=narrow)
     brief = briefing.build(s, task, narrow)
     before = await s.timeline.present()
+    model = briefing.model(s)
+    intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=model, narrow=narrow, tree=before.tree)
     s.enter(Step.ACT, task.id)
     async with by_itself(s):
         s.disk.begin()

@@ -48,7 +48,9 @@ async def _go_back(s: Session, desk: Desk, order: Order) -> None:
             back = await s.timeline.undo(redo=bool(order.args.get("redo")))
         else:
             to = order.args.get("to")
-            back = await s.timeline.rollback(str(to) if to else None, tuple(order.args.get("paths") or ()))
+            keep_mine = bool(order.args.get("keep_mine"))
+            paths = tuple(order.args.get("paths") or ())
+            back = await s.timeline.rollback(str(to) if to else None, paths, keep_mine=keep_mine)
     except ProctorError as error:
         desk.close(order, "refused", str(error))
     else:
@@ -76,5 +78,8 @@ def describe(back: ev.RolledBack) -> str:
     """What a rollback did, in one line."""
     only = f" ({counted(len(back.paths), 'path')})" if back.paths else ""
     parked = f"; {counted(len(back.parked), 'ignored file')} set aside" if back.parked else ""
+    mine = f"; {counted(len(back.mine), 'edit')} of yours left in place" if back.mine else ""
+    said = "".join(f"; {line}" for line in back.said[:1])
+    more = f" (and {len(back.said) - 1} more to look at)" if len(back.said) > 1 else ""
     changed = f"{counted(back.changed, 'file')} changed; what was there is kept as {back.safety}"
-    return f"the tree is what it was at {back.target}{only}: {changed}{parked}"
+    return f"the tree is what it was at {back.target}{only}: {changed}{mine}{parked}{said}{more}"

@@ -30,6 +30,7 @@ from proctor.repository.layout import Layout
 from proctor.repository.planted import Before
 from proctor.sandbox.points import Vigil
 from proctor.supervisor.account import Account
+from proctor.supervisor.authors import Hands
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.sweeping import Sweeper
@@ -109,6 +110,10 @@ class Running:
     uncovered: bool = False
     indexed: int = 0
     indexed_at: float = 0.0
+    hands: Hands = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hands = Hands(self.iteration)
 
     def thaw(self) -> None:
         """Let the worker go on, unless a cover is gone."""

@@ -17,9 +17,14 @@ from proctor.checkpoint import history
 from proctor.checkpoint.repository import ChangeKind, Moved, Snapshot, Store
 from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.journal import events as ev
+from proctor.journal.encoding import unescaped
 from proctor.journal.port import JournalPort
+from proctor.journal.state import CheckpointState
 from proctor.supervisor import handles
 from proctor.supervisor import record as rec
+from proctor.supervisor.authors import KINDS, story
+from proctor.supervisor.toll import whose
+from proctor.text import safe_line
 from proctor.words import CheckpointKind
 from proctor.workspace.autorun import autorun
 
@@ -87,14 +92,14 @@ class Timeline:
     async def careful(self, present: Snapshot) -> None:
         """Name what the operator's tools would run by themselves and the work, so far, made or changed."""
         async with self._busy:
-            await self._careful(present)
+            await self._careful(present.commit)
 
-    async def _careful(self, present: Snapshot) -> None:
+    async def _careful(self, present: str) -> None:
         state = self._journal.state()
         if not state.checkpoints:
             return
         start = state.checkpoints[0].taken.commit
-        changed = await asyncio.to_thread(self._store.diff, start, present.commit, ignored=True)
+        changed = await asyncio.to_thread(self._store.diff, start, present, ignored=True)
         paths = autorun(change.path for change in changed if change.kind is not ChangeKind.DELETED)
         if paths != state.autorun:
             new = tuple(path for path in paths if path not in state.autorun)
@@ -112,16 +117,19 @@ class Timeline:
         commit = await asyncio.to_thread(self._store.annotate, one.id, snapshot.commit, rec.encode(one))
         return rec.row(CheckpointKind.TASK, dataclasses.replace(snapshot, commit=commit), one, task=task)
 
-    async def rollback(self, to: str | None = None, paths: Sequence[str] = (), way: str = "rollback") -> ev.RolledBack:
-        """Make the tree what it was at the last good checkpoint, or at `to`; of `paths` only, if any are named.
+    async def rollback(
+        self, to: str | None = None, paths: Sequence[str] = (), way: str = "rollback", *, keep_mine: bool = False
+    ) -> ev.RolledBack:
+        """Make the tree what it was at the last good checkpoint, or at `to`; of `paths` only, if any are named; but for
+        what the operator has written since, with `keep_mine`.
 
         Raises `UsageError` when there is no such checkpoint or nothing to take back.
         """
-        return await self._go(handles.good(self._journal.state(), to).id, way, tuple(paths))
+        return await self._go(handles.good(self._journal.state(), to).id, way, tuple(paths), keep_mine)
 
     async def takes_back(self, to: str | None) -> bool:
         """Whether a rollback would change anything; a look, without a trace."""
-        return handles.good(self._journal.state(), to).taken.tree != (await self.present()).tree
+        return not _same(handles.good(self._journal.state(), to).taken, await self.present())
 
     async def undo(self, redo: bool = False) -> ev.RolledBack:
         """Walk back through rollbacks, or forward again."""
@@ -129,7 +137,7 @@ class Timeline:
         target = stack.redo_target if redo else stack.undo_target
         if target is None:
             raise UsageError(handles.nothing_to(self._journal.state(), redo))
-        return await self._go(target, "redo" if redo else "undo", ())
+        return await self._go(target, "redo" if redo else "undo")
 
     async def resume(self) -> ev.RolledBack | None:
         """Finish a rollback that was interrupted; None if there was none."""
@@ -139,15 +147,16 @@ class Timeline:
         async with self._busy:
             return await self._restore(begun)
 
-    async def _go(self, target: str, way: str, paths: tuple[str, ...]) -> ev.RolledBack:
+    async def _go(self, target: str, way: str, paths: tuple[str, ...] = (), keep_mine: bool = False) -> ev.RolledBack:
         async with self._busy:
             for left in reversed(range(TRIES)):
                 safety = await self._take(CheckpointKind.SAFETY, f"before {way} to {target}")
                 aim = self._journal.state().checkpoint(target)
                 assert aim is not None
-                if aim.taken.tree == safety.tree and not paths and way == "rollback":
+                if _same(aim.taken, safety) and not paths and way == "rollback":
                     raise UsageError(f"the tree is already what it was at {target}; nothing to take back")
-                begun = ev.RollbackBegun(safety=safety.id, target=target, way=way, paths=paths)
+                mine = await self._mine(aim, safety) if keep_mine else ()
+                begun = ev.RollbackBegun(safety=safety.id, target=target, way=way, paths=paths, mine=mine)
                 self._journal.append(safety, begun)
                 try:
                     return await self._restore(begun)
@@ -164,16 +173,34 @@ class Timeline:
         back = ev.RolledBack(safety=begun.safety, target=begun.target, way=begun.way, paths=begun.paths)
         try:
             restored = await asyncio.to_thread(
-                self._store.restore, safety.taken.commit, target.taken.commit, begun.paths
+                self._store.restore, safety.taken.commit, target.taken.commit, _odd(begun.paths), _odd(begun.mine)
             )
         except ProctorError as error:
             self._journal.append(replace(back, failed=str(error)))
             raise
-        back = replace(back, changed=restored.changed, parked=restored.parked)
+        lost = (f"{safe_line(path, 200)}: the repository that was here is gone" for path in restored.missing)
+        back = replace(
+            back,
+            changed=restored.changed,
+            parked=restored.parked,
+            mine=restored.mine,
+            said=(*restored.said, *lost),
+            tree=restored.tree,
+        )
         self._journal.append(back)
         with contextlib.suppress(ProctorError):  # the tree is back already; the next iteration's end names them
-            await self._careful(await asyncio.to_thread(self._store.tree_of_working_tree))
+            await self._careful(restored.tree)
         return back
+
+    async def _mine(self, target: CheckpointState, safety: ev.CheckpointTaken) -> tuple[str, ...]:
+        """What differs from the target and the operator has written since. UsageError if all of it is his."""
+        told = story(self._journal.rows(kinds=KINDS), target.id, target.taken.tree, safety.tree)
+        found = await asyncio.to_thread(whose, self._store, told, self._journal.state())
+        changes = await asyncio.to_thread(self._store.diff, safety.commit, target.taken.commit, ignored=True)
+        mine = found.mine | found.both
+        if changes and all(change.path in mine for change in changes):
+            raise UsageError(f"all that differs from {target.id} is your own work; nothing to take back")
+        return tuple(sorted(change.path for change in changes if change.path in mine))
 
     async def _take(self, kind: CheckpointKind, note: str) -> ev.CheckpointTaken:
         one = self._record()
@@ -197,3 +224,13 @@ class Timeline:
     def _parent(self) -> str | None:
         checkpoints = self._journal.state().checkpoints
         return checkpoints[-1].taken.commit if checkpoints else None
+
+
+def _same(one: ev.CheckpointTaken, other: ev.CheckpointTaken | Snapshot) -> bool:
+    """Whether two records are of the same tree, with repositories in the same state."""
+    return (one.tree, one.state) == (other.tree, other.state)
+
+
+def _odd(paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths from a row, also as they are where a name is not UTF-8: a row has those escaped."""
+    return (*paths, *(path for path in map(unescaped, paths) if path not in paths))
