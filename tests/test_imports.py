@@ -15,7 +15,7 @@ from proctor.journal.store import Journal, journal_path
 from proctor.supervisor.process import state_dir_of
 
 HEAVY = {"textual", "pydantic", "yaml", "git", "aiohttp", "tiktoken", "genai_prices", "watchfiles"}
-READING = [verb for verb in VERBS if verb.code.startswith("read:")]
+READING = [verb for verb in VERBS if verb.code.startswith("read:") or verb.name == "checkpoints"]
 ARGUMENTS = {"watch": ["--no-follow"]}
 
 

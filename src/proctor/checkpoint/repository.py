@@ -6,8 +6,9 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from proctor.checkpoint import packing, view
+from proctor.checkpoint import export, packing, view
 from proctor.checkpoint.draft import Draft
+from proctor.checkpoint.export import Exported
 from proctor.checkpoint.objects import REFS, Objects
 from proctor.checkpoint.plan import Outlook
 from proctor.checkpoint.plumbing import Git
@@ -146,6 +147,11 @@ class Store:
             fresh = view.annotated(self._git, name, commit, meta)
             self._objects.point(name, fresh)
             return fresh
+
+    def bundle(self, commit: str, file: Path, *, name: str, message: str, hidden: Collection[str] = ()) -> Exported:
+        """Write a git bundle of a checkpoint's files as one commit on the branch `name`: without ignored files, and
+        without the files and folders that are `hidden`. UsageError if something is at `file`."""
+        return export.bundle(self._git, self.held(commit), file, name=name, message=message, hidden=hidden)
 
     def verify(self, names: Mapping[str, str] | None = None) -> Verified:
         """Prove that every byte of the checkpoints in `names` (name -> commit; all that refs keep, if not given) can

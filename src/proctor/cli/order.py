@@ -7,19 +7,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from proctor.cli.read import show
+import msgspec
+
+from proctor.cli.read import print_json, show
 from proctor.errors import UsageError
+from proctor.journal.events import kind_of
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor import inbox
 from proctor.supervisor.client import Client
-from proctor.units import parse_amount, parse_dimension
+from proctor.units import parse_amount, parse_dimension, parse_duration
 from proctor.words import ExitCode
 
 SECONDS = 30.0
 LONG = 900.0
 """Seconds to wait for an answer: a rollback of a large tree takes its time."""
-OFFLINE = ("checkpoint", "rollback", "undo")
+OFFLINE = ("checkpoint", "prune", "rollback", "undo")
+_ACTS = ("checkpoint_taken", "checkpoints_pruned", "rolled_back")
 
 
 def pause(given: argparse.Namespace) -> int:
@@ -55,7 +59,39 @@ def extend(given: argparse.Namespace) -> int:
 
 
 def checkpoint(given: argparse.Namespace) -> int:
-    return send(given.dir, "checkpoint", note=given.note)
+    return send(given.dir, "checkpoint", given.json, note=given.note, name=given.name)
+
+
+def prune(given: argparse.Namespace) -> int:
+    keep = _keep(given)
+    if not given.dry_run:
+        return send(given.dir, "prune", given.json, keep=keep)
+    from proctor.journal.store import Reader, journal_path
+    from proctor.supervisor import sweeping
+    from proctor.supervisor.process import state_dir_of
+
+    folder = state_dir_of(given.dir)
+    with Reader(journal_path(folder)) as reader:
+        gone = sweeping.plan(reader, folder, keep)
+    if given.json:
+        return print_json({"checkpoints": gone.checkpoints, "iterations": gone.iterations, "dry_run": True})
+    print(f"would go: {sweeping.Swept(gone, None).describe()}" if gone else "nothing to prune")
+    return ExitCode.DONE
+
+
+def _keep(given: argparse.Namespace) -> int:
+    """Milliseconds for which a session's past stays."""
+    if given.keep is not None:
+        try:
+            return parse_duration(given.keep)
+        except ValueError as error:
+            raise UsageError(f"prune: --keep: {error}") from None
+    from proctor.contract.load import load_state_only
+
+    keep = load_state_only(given.dir).checkpoint.keep
+    if keep is None:
+        raise UsageError(f"prune: {given.dir}: the contract keeps all checkpoints; say how long with --keep, as 30d")
+    return keep
 
 
 def rollback(given: argparse.Namespace) -> int:
@@ -71,20 +107,20 @@ def undo(given: argparse.Namespace) -> int:
     return send(given.dir, "undo", redo=given.redo)
 
 
-def send(workspace: Path, verb: str, **args: Any) -> int:
+def send(workspace: Path, verb: str, as_json: bool = False, **args: Any) -> int:
     """Have one order carried out: by the supervisor, by this process, or by the next supervisor."""
     args = {name: value for name, value in args.items() if value not in (None, "")}
     try:
         client = Client(workspace)
     except NoJournal:
-        if verb in OFFLINE:
-            return _offline(workspace, verb, args)
+        if verb in OFFLINE and verb != "prune":
+            return _offline(workspace, verb, args, as_json)
         raise
     with client:
         if client.alive():
-            return _ask(client, verb, args)
+            return _ask(client, verb, args, as_json)
         if verb in OFFLINE:
-            return _offline(workspace, verb, args)
+            return _offline(workspace, verb, args, as_json, client.state().seq)
         if verb in inbox.MAY_WAIT:
             _check(client.state(), verb, args)
             client.order(verb, **args)
@@ -110,7 +146,7 @@ def _check(state: State, verb: str, args: dict[str, Any]) -> None:
             raise UsageError(f"{verb}: request {args['id']} does not wait for an answer; waiting: {waiting}")
 
 
-def _ask(client: Client, verb: str, args: dict[str, Any]) -> int:
+def _ask(client: Client, verb: str, args: dict[str, Any], as_json: bool) -> int:
     after = client.state().seq
     order = client.order(verb, **args)
     answer = client.wait_for(order, LONG if verb in OFFLINE else SECONDS, after)
@@ -118,14 +154,23 @@ def _ask(client: Client, verb: str, args: dict[str, Any]) -> int:
         print(f"proctor: {client.workspace}: the supervisor has not answered; see `proctor status`", file=sys.stderr)
         return ExitCode.FAULT
     if answer.outcome == "done":
-        print(answer.detail or "done")
-        return ExitCode.DONE
+        return _done(client, after, answer.detail or "done", as_json)
     print(f"proctor: {verb} {answer.outcome}: {answer.detail}", file=sys.stderr)
     return ExitCode.FAULT if answer.outcome == "lost" else ExitCode.USAGE
 
 
-def _offline(workspace: Path, verb: str, args: dict[str, Any]) -> int:
+def _offline(workspace: Path, verb: str, args: dict[str, Any], as_json: bool, after: int = 0) -> int:
     from proctor.supervisor.offline import carry_out
 
-    print(carry_out(workspace, verb, args))
-    return ExitCode.DONE
+    said = carry_out(workspace, verb, args)
+    with Client(workspace) as client:
+        return _done(client, after, said, as_json)
+
+
+def _done(client: Client, after: int, said: str, as_json: bool) -> int:
+    """Say what was done; as data with the rows that say so."""
+    if not as_json:
+        print(said)
+        return ExitCode.DONE
+    rows = {kind_of(row.event): msgspec.to_builtins(row.event) for row in client.rows(after, _ACTS)}
+    return print_json({"said": said, **rows})

@@ -18,7 +18,7 @@ from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import status_of
 from proctor.text import safe_block, safe_line
-from proctor.units import counted, format_amount
+from proctor.units import format_amount
 from proctor.words import Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
@@ -35,7 +35,7 @@ def status(given: argparse.Namespace) -> int:
         check_workspace(given.dir)
         found = status_of(State(workspace=str(given.dir)), {}, alive=False)
     if given.json:
-        return _print_json(found)
+        return print_json(found)
     why = f" ({found['why']})" if found["why"] else ""
     where = f"{safe_line(found['workspace'])}   iteration {found['iteration']}   {found['sandbox']}"
     print(f"{found['status']}{why}   {where}")
@@ -81,7 +81,7 @@ def list_sessions(given: argparse.Namespace) -> int:
         except (NoJournal, OSError):
             continue
     if given.json:
-        return _print_json(found)
+        return print_json(found)
     for one in found:
         why = f" ({one['why']})" if one["why"] else ""
         print(f"{one['status']:12} {safe_line(str(one['workspace']), 200)}{why}")
@@ -95,30 +95,13 @@ def approvals(given: argparse.Namespace) -> int:
     with Client(given.dir) as client:
         waiting = [msgspec.to_builtins(request) for request in client.state().open_requests]
     if given.json:
-        return _print_json(waiting)
+        return print_json(waiting)
     for one in waiting:
         opened = one["opened"]
         print(f"#{one['id']}  {safe_line(opened['what'], 200)}  {safe_line(opened.get('why', ''), 200)}".rstrip())
         print(f"    proctor approve --id {one['id']}   or   proctor deny --id {one['id']} --reason …")
     if not waiting:
         print("nothing waits for you")
-    return ExitCode.DONE
-
-
-def checkpoints(given: argparse.Namespace) -> int:
-    """Every checkpoint, oldest first."""
-    with Client(given.dir) as client:
-        state = client.state()
-    if given.json:
-        return _print_json([msgspec.to_builtins(checkpoint) for checkpoint in state.checkpoints])
-    for one in state.checkpoints:
-        task = f" task {one.taken.task}" if one.taken.task is not None else ""
-        mark = "  <- last good" if one.id == state.good else ""
-        note = f"  {safe_line(one.taken.note, 80)}" if one.taken.note else ""
-        when = f"{one.at.astimezone():%Y-%m-%d %H:%M:%S}"
-        print(f"{one.id:>5}  {when}  {one.taken.checkpoint}{task}  {counted(one.taken.files, 'file')}{note}{mark}")
-    if not state.checkpoints:
-        print("no checkpoint yet; `proctor checkpoint` takes one")
     return ExitCode.DONE
 
 
@@ -168,6 +151,7 @@ def show(text: str) -> None:
     print(safe_block(text, lines=100_000) if sys.stdout.isatty() else text.rstrip("\n"))
 
 
-def _print_json(data: object) -> int:
+def print_json(data: object) -> int:
+    """Print data, and be done."""
     print(json.dumps(msgspec.to_builtins(data), indent=2, ensure_ascii=True))
     return ExitCode.DONE

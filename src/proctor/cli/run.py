@@ -244,7 +244,7 @@ def needs_a_person(state: State, wait: float | None) -> ExitCode | None:
 
 def screen(workspace: Path, given: argparse.Namespace) -> int:
     """The screen; leaving it leaves the session as it is."""
-    from proctor.supervisor import offline
+    from proctor.supervisor import offline, past
     from proctor.tui import app
 
     def begin() -> None:
@@ -259,7 +259,7 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
         workspace,
         offline=carry_out,
         start=begin,
-        diff=lambda: offline.patch(workspace),
+        diff=lambda: past.patch(workspace),
         theme=given.theme,
         mouse=not given.no_mouse,
     )

@@ -1,4 +1,4 @@
-"""Verbs about the work itself: what changed, and what a worker could do."""
+"""What a worker could do: the sandbox as a verb."""
 
 from __future__ import annotations
 
@@ -21,18 +21,6 @@ _ONLY_IN_A_SESSION = (
     "the gateway, the door, and the variables of both are what a worker of a session gets (the door is a folder of "
     "the session then); a command that `sandbox` runs has none of them"
 )
-
-
-def diff(given: argparse.Namespace) -> int:
-    """What changed between two checkpoints, or since one."""
-    from proctor.supervisor.offline import patch
-
-    text = patch(given.dir, given.from_, given.to)
-    if given.json:
-        print(json.dumps({"patch": text}))
-    else:
-        show(text or "nothing changed")
-    return ExitCode.DONE
 
 
 def sandbox(given: argparse.Namespace) -> int:

@@ -10,14 +10,12 @@ from typing import Any
 
 from proctor.checkpoint.repository import Store
 from proctor.contract.load import load_state_only
-from proctor.errors import UsageError
 from proctor.journal import events as ev
-from proctor.journal.state import State
 from proctor.journal.store import Journal, Reader, journal_path
 from proctor.supervisor import handles, obey, process
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.sweeping import OPERATOR, Sweeper
-from proctor.supervisor.terms import owned
+from proctor.supervisor.terms import keeping, owned
 from proctor.supervisor.timeline import Timeline
 from proctor.words import CheckpointKind, SessionStatus
 
@@ -36,7 +34,7 @@ def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
         try:
             if not journal.state().session:
                 journal.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=""))
-            store = Store(workspace, folder / "checkpoints.git", owned(names))
+            store = Store(workspace, folder / "checkpoints.git", owned(names), keeping(names))
             timeline = Timeline(journal, store, Papers(workspace, names).revisions)
             sweeper = Sweeper(journal, timeline, store, folder)
             return asyncio.run(_one(journal, timeline, sweeper, verb, args))
@@ -61,34 +59,11 @@ async def _one(journal: Journal, timeline: Timeline, sweeper: Sweeper, verb: str
     return obey.describe(back)
 
 
-def patch(workspace: Path, start: str | None = None, end: str | None = None, paths: tuple[str, ...] = ()) -> str:
-    """The change between two checkpoints; the last good one and the present where none is named."""
-    folder = process.state_dir_of(workspace)
-    names = load_state_only(workspace)
-    store = Store(workspace, folder / "checkpoints.git", owned(names))
-    with Reader(journal_path(folder)) as reader:
-        state = reader.state()
-
-    second = _named(state, end) if end else store.tree_of_working_tree().commit
-    first = _named(state, start or state.good)
-    if not start and not end and state.checkpoints and not store.diff(first, second):
-        first = _named(state, "start")  # nothing since the last good one: the whole session's change
-    return store.patch(first, second, paths).decode("utf-8", "replace")
-
-
 def preview(workspace: Path, to: str | None, paths: tuple[str, ...] = ()) -> str:
     """What a rollback would do to the files: lines it takes away with a minus."""
     folder = process.state_dir_of(workspace)
-    store = Store(workspace, folder / "checkpoints.git", owned(load_state_only(workspace)))
+    names = load_state_only(workspace)
+    store = Store(workspace, folder / "checkpoints.git", owned(names), keeping(names))
     with Reader(journal_path(folder)) as reader:
-        target = _named(reader.state(), to or reader.state().good)
+        target = handles.good(reader.state(), to).taken.commit
     return store.patch(store.tree_of_working_tree().commit, target, paths).decode("utf-8", "replace")
-
-
-def _named(state: State, name: str) -> str:
-    """The commit of a checkpoint; `start` is the first one."""
-    found = state.checkpoints[0] if name == "start" and state.checkpoints else state.checkpoint(name)
-    if found is None:
-        known = ", ".join(c.id for c in state.checkpoints[-8:]) or "none yet"
-        raise UsageError(f"no checkpoint {name!r}; there are: {known}")
-    return found.taken.commit
