@@ -170,7 +170,7 @@ def in_the_way(git: Git, goal: Goal) -> set[bytes]:
     def reachable(path: bytes) -> bool:
         return _exists(git, path) and all(is_folder(_at(git, parent)) for parent in parents(path))
 
-    gone, empty = goal.gone, goal.coming.manifest.empty
+    gone, empty = goal.gone | goal.present.manifest.fifos.keys(), goal.coming.manifest.empty
     hollow = goal.present.manifest.empty
     known = hollow.union(*map(parents, hollow))
     found = {path + b"/.git" for path in goal.leaving if _exists(git, path + b"/.git")}
