@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -56,19 +57,25 @@ def beyond_git(top: Path) -> dict[bytes, object]:
     return found | {b"\0".join(sorted(paths)): "one file" for paths in names.values() if len(paths) > 1}
 
 
+IN_PROGRESS = re.compile(
+    r"(?!FETCH_)[A-Z_]*_HEAD|MERGE_(MSG|MODE)|AUTO_MERGE|SQUASH_MSG|BISECT_\w+|(rebase|sequencer).*"
+)
+
+
 def repository(folder: Path) -> dict[str, str]:
-    """The state of a repository, as the user's own git tells it, and the files of one that is in the middle of
+    """The state of a repository as the user's own git tells it, and what it keeps while it is in the middle of
     something."""
     gitdir = folder / git(folder, "rev-parse", "--git-dir").strip()
     words = {
         "refs": git(folder, "for-each-ref", "--format=%(refname) %(objectname) %(symref)"),
         "index": git(folder, "ls-files", "--stage", "-v"),
+        "status": git(folder, "status", "--porcelain=v2", "--branch"),
         "stash": git(folder, "stash", "list"),
         "HEAD": (gitdir / "HEAD").read_text(),
     }
-    logs = sorted(path for path in (gitdir / "logs").rglob("*") if path.is_file())
-    going = sorted(path for path in gitdir.iterdir() if path.is_file() and path.name not in ("index", "HEAD"))
-    return words | {str(path.relative_to(gitdir)): path.read_text("utf-8", "replace") for path in (*logs, *going)}
+    files = {str(path.relative_to(gitdir)): path for path in sorted(gitdir.rglob("*")) if path.is_file()}
+    kept = (name for name in files if name.startswith("logs/") or IN_PROGRESS.fullmatch(name))
+    return words | {name: files[name].read_text("utf-8", "replace") for name in kept}
 
 
 def times(top: Path) -> dict[str, tuple[int, int]]:
