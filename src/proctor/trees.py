@@ -75,6 +75,23 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
         queue += [path for path in below if not os.path.islink(path)]
 
 
+def file_system(path: Path) -> str:
+    """The type of the file system that holds `path`; empty if unknown."""
+    best, kind = "", ""
+    real = os.path.realpath(path)
+    try:
+        mounts = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    for line in mounts:
+        _, point, fs, *_ = line.split(" ")
+        point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+        inside = real == point or real.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, fs
+    return kind
+
+
 def _is_folder(entry: os.DirEntry[AnyStr]) -> bool:
     try:
         return entry.is_dir()

@@ -11,6 +11,7 @@ import pytest
 
 from proctor.errors import ProctorError, UsageError
 from proctor.supervisor import process
+from proctor.trees import file_system
 
 
 def test_a_second_holder_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
@@ -66,8 +67,8 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_file_system_of_a_path_is_that_of_the_longest_mount_point(tmp_path: Path) -> None:
-    assert process.file_system(Path("/proc/self")) == "proc"
-    assert process.file_system(tmp_path) not in process.NETWORK_FILE_SYSTEMS
+    assert file_system(Path("/proc/self")) == "proc"
+    assert file_system(tmp_path) not in process.NETWORK_FILE_SYSTEMS
 
 
 def test_the_weak_sandboxs_state_is_found_outside_the_workspace(

@@ -13,6 +13,7 @@ from typing import Self
 import msgspec
 
 from proctor.errors import Unrecoverable, UsageError
+from proctor.trees import file_system
 
 STATE_FOLDER = ".proctor"
 NETWORK_FILE_SYSTEMS = frozenset(
@@ -87,23 +88,6 @@ def check_workspace(workspace: Path) -> None:
     kind = file_system(workspace)
     if kind in NETWORK_FILE_SYSTEMS:
         raise UsageError(f"{workspace}: on a network file system ({kind}); copy it to a local disk")
-
-
-def file_system(path: Path) -> str:
-    """The type of the file system that holds `path`; empty if unknown."""
-    best, kind = "", ""
-    real = os.path.realpath(path)
-    try:
-        mounts = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
-    except OSError:
-        return ""
-    for line in mounts:
-        _, point, fs, *_ = line.split(" ")
-        point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
-        inside = real == point or real.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, fs
-    return kind
 
 
 def own_folder(folder: Path) -> None:
