@@ -17,6 +17,8 @@ FRESH = 2_000_000_000
 """Nanoseconds in which a second change may look like none to an index that compares seconds."""
 
 Signature = tuple[int, int, int, int, int]
+Stamp = tuple[int, int, int]
+"""What stays of a file that is moved: size, time of its content, inode."""
 
 
 @dataclass(slots=True)
@@ -24,12 +26,15 @@ class Known:
     """What is remembered between looks. `odd`: kept files whose mode may be uncommon. `ignored`: kept files that
     ignore rules leave out. `fresh`: files that changed so shortly before they were read that the index, which knows
     seconds, might not see another change; how they looked, None if that is not known. `left`: what was not kept when
-    a rollback changed the rules, and when that was (ns): it stays that way until it is written again."""
+    a rollback changed the rules, and when that was (ns): it stays that way until it is written again. `over`: what was
+    too much for one checkpoint, likewise. `terms`: the mark of the contract's word on what is kept."""
 
     odd: set[bytes] = field(default_factory=set)
     ignored: set[bytes] = field(default_factory=set)
     fresh: dict[bytes, Signature | None] = field(default_factory=dict)
     left: dict[bytes, int] = field(default_factory=dict)
+    over: dict[bytes, Stamp] = field(default_factory=dict)
+    terms: str = ""
 
     def covers(self, path: bytes, changed_ns: int) -> bool:
         """Whether a path is still what a rollback left alone."""
@@ -45,6 +50,8 @@ class Known:
                 ignored=set(map(raw, data["ignored"])),
                 fresh={raw(path): at and tuple(at) for path, at in data["fresh"].items()},
                 left={raw(path): int(when) for path, when in data["left"].items()},
+                over={raw(path): tuple(stamp) for path, stamp in data.get("over", {}).items()},
+                terms=data.get("terms", ""),
             )
         except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError):
             return None
@@ -57,6 +64,8 @@ class Known:
                 "ignored": sorted(map(text, self.ignored)),
                 "fresh": {text(path): at for path, at in sorted(self.fresh.items())},
                 "left": {text(path): when for path, when in sorted(self.left.items())},
+                "over": {text(path): stamp for path, stamp in sorted(self.over.items())},
+                "terms": self.terms,
             }
         ).encode()
         if not place.exists() or place.read_bytes() != body:
@@ -66,6 +75,11 @@ class Known:
 def signature_of(found: os.stat_result) -> Signature:
     """What is compared of a file: mode, size, times, inode."""
     return found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def stamp_of(signature: Signature) -> Stamp:
+    """What is compared of a file that may have been moved aside and back."""
+    return signature[1], signature[2], signature[4]
 
 
 def is_fresh(signature: Signature, now: int) -> bool:
