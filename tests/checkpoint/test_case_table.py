@@ -31,6 +31,7 @@ TABLE: dict[str, Callable[[Ground], None]] = {
     "K17": repositories.locks,
     "K18": sessions.damage,
     "K19": repositories.collected,
+    "K20": sessions.open_files,
     "K21": files.same_second,
     "K22": files.modes,
     "K23": files.names,
