@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import photograph, write
-from proctor.checkpoint import obstacles, plan
+from proctor.checkpoint import obstacles
 from proctor.checkpoint.repository import Store
 from proctor.errors import Unrecoverable
 
@@ -207,14 +207,7 @@ def test_the_names_of_mount_points_are_read_as_they_are(
 @pytest.fixture
 def folding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the file system did not know upper from lower case."""
-
-    def twin(git: plan.Git, path: bytes, names: object) -> bytes | None:
-        folder, _, name = path.rpartition(b"/")
-        there = os.listdir(git.top + b"/" + folder)
-        other = next((one for one in there if one != name and one.lower() == name.lower()), None)
-        return other and (folder + b"/" + other if folder else other)
-
-    monkeypatch.setattr(obstacles, "twin", twin)
+    monkeypatch.setattr(obstacles, "folds_case", lambda _: True)
 
 
 @pytest.mark.usefixtures("folding")
@@ -242,6 +235,22 @@ def test_a_name_that_would_be_one_with_a_file_that_stays_is_refused(store: Store
     after = store.snapshot("c2")
     with pytest.raises(Unrecoverable, match="Readme: one name with README here"):
         store.restore(after.commit, before.commit)
+
+
+@pytest.mark.usefixtures("folding")
+def test_a_file_that_changed_its_case_only_is_refused(store: Store, work: Path) -> None:
+    before = store.snapshot("c1")
+    os.rename(work / "README", work / "Readme")
+    after, was = store.snapshot("c2"), photograph(work)
+    with pytest.raises(Unrecoverable, match="README: one name with Readme here"):
+        store.restore(after.commit, before.commit)
+    assert photograph(work) == was
+
+
+def test_a_file_system_that_tells_upper_from_lower_case_is_known(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not obstacles.folds_case(os.fsencode(work))
+    monkeypatch.setattr(os.path, "lexists", lambda _: True)
+    assert obstacles.folds_case(os.fsencode(work))
 
 
 # --- open files -----------------------------------------------------------------------------------

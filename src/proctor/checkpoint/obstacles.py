@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Collection
 
-from proctor.checkpoint.plan import Goal, folders_of, in_the_way, names_of, twin
+from proctor.checkpoint.plan import Goal, folders_of, in_the_way, names_of
 from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import parents, text
 from proctor.checkpoint.shelf import is_folder
@@ -103,31 +103,33 @@ def _folders(git: Git, files: str, empty: Collection[bytes]) -> set[bytes]:
 
 
 def _cases(git: Git, goal: Goal) -> dict[bytes, str]:
-    """Files that are to come and would be one file here, because upper and lower case are the same."""
-    new = {path for path in goal.new if _folds(git, path)}
-    if not new:
+    """Files that come or go and are one with another file here, because upper and lower case are the same."""
+    known: dict[bytes, bool] = {}
+
+    def folds(path: bytes) -> bool:
+        folder = next(folder for folder in (*reversed(list(parents(path))), b"") if is_folder(_at(git, folder)))
+        if folder not in known:
+            known[folder] = folds_case(_at(git, folder))
+        return known[folder]
+
+    suspects = [path for path in (*goal.new, *goal.gone) if folds(path)]
+    if not suspects:
         return {}
-    names: dict[str, list[bytes]] = {}
-    for path in names_of(git, goal.coming.files):
-        names.setdefault(text(path).casefold(), []).append(path)
+    names: dict[str, set[bytes]] = {}
+    for path in (*names_of(git, goal.coming.files), *goal.gone):
+        names.setdefault(text(path).casefold(), set()).add(path)
     return {
         path: f"one name with {safe_line(other, 100)} here, where upper and lower case are the same"
-        for path in new
-        for other in names[text(path).casefold()]
-        if other != path
+        for path in suspects
+        for other in sorted(names[text(path).casefold()] - {path})
     }
 
 
-def _folds(git: Git, path: bytes) -> bool:
-    """Whether upper and lower case are the same where a file is to come: asked of what stands there already."""
-    folder = next(folder for folder in (*reversed(list(parents(path))), b"") if is_folder(_at(git, folder)))
-    names = os.listdir(_at(git, folder))
-    name = next((name for name in names if name.swapcase() != name), None)
-    return name is not None and twin(git, _beside(folder, name.swapcase()), {_beside(folder, name)}) is not None
-
-
-def _beside(folder: bytes, name: bytes) -> bytes:
-    return folder + b"/" + name if folder else name
+def folds_case(folder: bytes) -> bool:
+    """Whether upper and lower case are the same in a folder: asked of what stands there."""
+    names = set(os.listdir(folder))
+    name = next((name for name in names if name.swapcase() not in names), None)
+    return name is not None and os.path.lexists(os.path.join(folder, name.swapcase()))
 
 
 # --- small things ---------------------------------------------------------------------------------

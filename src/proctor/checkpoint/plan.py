@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from proctor.checkpoint.objects import temporary_index
 from proctor.checkpoint.plumbing import Git, joined, split
-from proctor.checkpoint.record import Change, Held, Manifest, identity, is_below, is_inside, parents, text
+from proctor.checkpoint.record import Change, Held, Manifest, identity, is_below, is_inside, parents
 from proctor.checkpoint.shelf import Shelf, is_folder
 from proctor.checkpoint.view import NOTHING, Delta, deltas
 
@@ -177,21 +176,9 @@ def in_the_way(git: Git, goal: Goal) -> set[bytes]:
     folders = {parent for path in (*goal.new, *empty) for parent in parents(path)} | empty
     found |= {path for path in folders - gone if _exists(git, path) and not is_folder(_at(git, path))}
     for path in goal.new:
-        if not is_inside(path, found) and reachable(path) and not twin(git, path, gone):
+        if not is_inside(path, found) and reachable(path):
             found |= _all_but(git, gone, known, path)
     return {path for path in found if not is_inside(path, found)}
-
-
-def twin(git: Git, path: bytes, names: Collection[bytes]) -> bytes | None:
-    """The one of some names that is this path where upper and lower case are the same."""
-    folder, _, name = path.rpartition(b"/")
-    with contextlib.suppress(OSError):
-        there = os.listdir(_at(git, folder))
-        if name not in there and _exists(git, path):
-            folded = text(name).casefold()
-            others = (b"/".join(filter(None, (folder, other))) for other in there if text(other).casefold() == folded)
-            return next((other for other in others if other in names), None)
-    return None
 
 
 def _all_but(git: Git, gone: Collection[bytes], hollow: Collection[bytes], path: bytes) -> set[bytes]:
