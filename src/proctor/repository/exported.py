@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -62,10 +63,11 @@ def branch(
 
 
 def _check(theirs: Git, ref: str, name: str) -> None:
-    try:
-        theirs.run("check-ref-format", ref)
-    except GitFailed:
-        raise UsageError(f"{safe_line(name, 80)!r} cannot name a branch") from None
+    with contextlib.suppress(GitFailed):
+        if not name.startswith("-"):  # a ref of that name could be made, and hardly be named
+            theirs.run("check-ref-format", ref)
+            return
+    raise UsageError(f"{safe_line(name, 80)!r} cannot name a branch")
 
 
 def _tip(theirs: Git, ref: str, name: str) -> str:
