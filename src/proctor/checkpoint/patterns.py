@@ -44,8 +44,10 @@ class Patterns:
 
     def matching(self, paths: Iterable[bytes]) -> set[bytes]:
         """Those of the paths that the patterns name, or a folder above them."""
+        if not self:
+            return set()
         asked = {path + b"/" if is_folder(self._git.top + b"/" + path) else path: path for path in paths}
-        if not self or not asked:
+        if not asked:
             return set()
         said = self._git.run(
             *("check-ignore", "-z", "--stdin", "--no-index"),

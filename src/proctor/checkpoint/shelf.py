@@ -30,6 +30,7 @@ class Shelf:
         holds something from there already."""
         shelves = itertools.chain([self._place], (b"%s.%d" % (self._place, number) for number in itertools.count(1)))
         target = next(place for shelf in shelves if not os.path.lexists(place := shelf + b"/" + path))
+        os.makedirs(os.path.dirname(self._place), mode=0o700, exist_ok=True)
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         _move(self._top + b"/" + path, target)
 
