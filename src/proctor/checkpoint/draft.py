@@ -18,6 +18,7 @@ from types import TracebackType
 from proctor.checkpoint.packs import Pack, flush_folder
 from proctor.checkpoint.plumbing import ALTERNATES, Git, listed
 from proctor.checkpoint.record import (
+    BESIDE,
     FILE,
     FILES,
     FOLDER,
@@ -111,8 +112,7 @@ class Draft:
             META: (FILE, self.put("blob", meta)),
             NOTES: (FILE, self.put("blob", held.notes.encode())),
         }
-        if held.state:
-            tree[STATE] = FOLDER, held.state
+        tree |= {name: (FOLDER, oid) for name, oid in ((STATE, held.state), (BESIDE, held.beside)) if oid}
         who = f"proctor <proctor@localhost> {int(time.time())} +0000"
         body = f"tree {self.put('tree', tree_body(tree))}\nauthor {who}\ncommitter {who}\n\n{name}\n"
         return self.put("commit", body.encode())

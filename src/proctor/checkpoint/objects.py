@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING
 from proctor.checkpoint.hygiene import environment, forget_parent, git_program
 from proctor.checkpoint.packs import flush_folder
 from proctor.checkpoint.plumbing import Git
-from proctor.checkpoint.record import FILES, MANIFEST, META, NOTES, Held, Manifest, Notes, identity, tree_entries
+from proctor.checkpoint.record import (
+    BESIDE,
+    FILES,
+    MANIFEST,
+    META,
+    NOTES,
+    STATE,
+    Held,
+    Manifest,
+    Notes,
+    identity,
+    tree_entries,
+)
 from proctor.errors import Unrecoverable, UsageError
 
 if TYPE_CHECKING:
@@ -98,7 +110,8 @@ class _Reader:
             files = tree[FILES][1]
             manifest = Manifest.decode(self._body(tree[MANIFEST][1]))
             notes = Notes.decode(self._body(tree[NOTES][1])) if NOTES in tree else Notes()
-            return Held(files, identity(files, manifest)[0], manifest, notes)
+            state, beside = (tree.get(name, (b"", ""))[1] for name in (STATE, BESIDE))
+            return Held(files, identity(files, manifest)[0], manifest, notes, state, beside)
 
     def files(self, commit: str) -> str:
         with self._naming(commit):

@@ -17,7 +17,8 @@ from typing import TypeVar
 
 from proctor.words import Certainty
 
-FILES, MANIFEST, NOTES, META, STATE = b"files", b"manifest", b"notes", b"meta", b"repositories"
+FILES, MANIFEST, NOTES, META = b"files", b"manifest", b"notes", b"meta"
+STATE, BESIDE = b"repositories", b"beside"
 FOLDER, FILE = b"40000", b"100644"
 
 T = TypeVar("T")
@@ -252,6 +253,10 @@ class Held:
     notes: Notes
     state: str = ""
     """The id of the tree of the repositories' state, "" for none."""
+    beside: str = ""
+    """The id of the tree of what else is kept of them: workers' objects, settings; "" for none."""
+    partly: tuple[str, ...] = ()
+    """Lines about what of the repositories is not kept."""
 
 
 def identity(files: str, manifest: Manifest) -> tuple[str, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.checkpoint import export, packing, view
 from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.export import Exported
+from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.objects import REFS, Objects
 from proctor.checkpoint.plan import Outlook
 from proctor.checkpoint.plumbing import Git
@@ -30,9 +31,20 @@ class Store:
     may be called from any thread, and take turns with other processes. What fails raises one of: `Unrecoverable`
     (word `disk` for a full disk or a missing permission, `checkpoints` for a store that is missing or damaged,
     `workspace`), `UsageError`, `NotRestored`.
+
+    `repository` is the session's own git repository, if there is one; `theirs` says that workers have the operator's.
     """
 
-    def __init__(self, workspace: Path, gitdir: Path, owned: Iterable[str] = (), keep: Keep = DEFAULT) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        gitdir: Path,
+        owned: Iterable[str] = (),
+        keep: Keep = DEFAULT,
+        *,
+        repository: Path | None = None,
+        theirs: bool = False,
+    ) -> None:
         self._git = Git(workspace, gitdir)
         _refuse_homes(self._git.workspace)
         mine = {raw(os.path.normpath(path)) for path in (*owned, ".proctor")}
@@ -40,8 +52,10 @@ class Store:
         if not state.startswith(".."):
             mine.add(raw(state))
         self._objects = Objects(self._git)
-        self._tree = WorkingTree(self._git, mine, keep)
-        self._restorer = Restorer(self._git, self._objects, self._tree, mine, self._git.gitdir.parent / "parked")
+        self._repositories = Repositories(self._git, repository, theirs)
+        self._tree = WorkingTree(self._git, mine, keep, self._repositories)
+        parked = self._git.gitdir.parent / "parked"
+        self._restorer = Restorer(self._git, self._objects, self._tree, mine, parked, self._repositories)
 
     def snapshot(self, name: str, parent: str | None = None, meta: bytes = b"") -> Snapshot:
         """Store everything present under the ref `name` (such as `c7`), replacing what it named. `parent` is noted,
@@ -168,6 +182,7 @@ class Store:
     def gc(self, keep: Collection[str]) -> None:
         """Drop every checkpoint but the commits in `keep`, and give their space back. Slow; for idle time."""
         with self._git.locked():
+            self._repositories.forget()
             names = self.names()
             for commit in set(keep) - set(names.values()):
                 self._objects.point(f"kept-{commit}", commit)
@@ -182,7 +197,8 @@ class Store:
 
 
 def _snapshot(commit: str, held: Held, files: int) -> Snapshot:
-    return Snapshot(commit, held.tree, files, held.notes.words, tuple(sorted(map(text, held.notes.unstable))))
+    unstable = tuple(sorted(map(text, held.notes.unstable)))
+    return Snapshot(commit, held.tree, files, held.notes.words + held.partly, unstable, state=held.state)
 
 
 def _refuse_homes(workspace: Path) -> None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from proctor.checkpoint.dress import Dresser, Unlike, is_fifo
+from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.holders import holders
 from proctor.checkpoint.objects import Objects
 from proctor.checkpoint.obstacles import changing_hands, closed, obstacles
@@ -44,7 +45,16 @@ class Moved(NotRestored):
 class Restorer:
     """Rollbacks of one workspace. Wants the store's lock held."""
 
-    def __init__(self, git: Git, objects: Objects, tree: WorkingTree, owned: Collection[bytes], parked: Path) -> None:
+    def __init__(
+        self,
+        git: Git,
+        objects: Objects,
+        tree: WorkingTree,
+        owned: Collection[bytes],
+        parked: Path,
+        repositories: Repositories,
+    ) -> None:
+        self._repositories = repositories
         self._git = git
         self._objects = objects
         self._tree = tree
@@ -74,6 +84,9 @@ class Restorer:
                     goal = self._planner.goal(self._between(start, want), want, home, wish)
                     self._go(goal, shelf, home, parked)
                 fresh = self._proved(goal)
+                nested = want.notes.repositories | fresh.notes.repositories
+                before, after = (start.state, start.beside), (want.state, want.beside)
+                said += self._repositories.restore(before, after, nested, wish.tops)
         except (ProctorError, OSError, Trapped) as error:
             self._back(start, goal, touched, shelf)
             if isinstance(error, Unrecoverable | Moved):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.extras import is_odd, within_limit, words_of
+from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.known import Known, Signature, is_fresh, signature_of
 from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, joined
@@ -34,8 +35,11 @@ _PACKED = ("core.bigFileThreshold=1",)
 class WorkingTree:
     """The workspace as the store sees it. Every method wants the store's lock held."""
 
-    def __init__(self, git: Git, owned: Collection[bytes], keep: Keep = DEFAULT) -> None:
+    def __init__(
+        self, git: Git, owned: Collection[bytes], keep: Keep = DEFAULT, repositories: Repositories | None = None
+    ) -> None:
         self._git = git
+        self._repositories = repositories or Repositories(git)
         self._ignores = Ignores(git)
         self._owned = frozenset(owned)
         self._keep = keep
@@ -139,7 +143,9 @@ class WorkingTree:
             bare=frozenset(words.attributes.keys() | seen.walk.attributes.keys()) - attributes.keys(),
             repositories=frozenset(seen.walk.repositories),
         )
-        return Held(files, identity(files, manifest)[0], manifest, notes)
+        kept = self._repositories.record(draft, notes.repositories)
+        partly = tuple(f"{what}: {why}" for what, why in sorted(kept.skipped.items()))
+        return Held(files, identity(files, manifest)[0], manifest, notes, kept.state, kept.beside, partly)
 
     def _scan(self, draft: Draft, known: Known) -> tuple[Scan, set[bytes]]:
         """What may differ from the index; also those files in it whose difference the index would not see."""

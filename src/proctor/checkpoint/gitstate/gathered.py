@@ -1,0 +1,220 @@
+"""Objects that a worker made: copied out of a git folder that it writes, proved by their ids, kept by checkpoints.
+
+A checkpoint lists them by id: files as they are, commits, trees and tags as their bytes, so that the store never
+depends on a history that is not all its own. Copies of the latter, as real objects, are a cache beside the store:
+git reads them there when it has to tell what a commit holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from proctor.checkpoint.draft import Draft
+from proctor.checkpoint.gitstate.folder import EXECUTABLE, PLAIN, GitFolder
+from proctor.checkpoint.known import FRESH, Signature
+from proctor.checkpoint.plumbing import Git, GitFailed, write_file
+from proctor.checkpoint.record import FOLDER, id_of, tree_body
+from proctor.trees import remove_tree
+
+MOST_PACK = 256 << 20
+MOST_OBJECT = 64 << 20
+"""Bytes of what is copied."""
+Listed = dict[str, tuple[bytes, str]]
+"""By id: `PLAIN` and the same id for a file's content, `EXECUTABLE` and the id of a blob that holds `TYPE SIZE NUL
+BYTES` for any other object."""
+
+_LOOSE = re.compile(rb"[0-9a-f]{38}")
+_FAN = re.compile(rb"[0-9a-f]{2}")
+_PACK = re.compile(rb"pack-[0-9a-f]{40,64}\.pack")
+
+
+class Cache:
+    """The objects of workers as git reads them, and what is known of where they came from."""
+
+    def __init__(self, git: Git, folder: Path) -> None:
+        self._git = git
+        self.folder = folder
+        self.objects = folder / "objects"
+
+    def env(self, others: Iterable[Path] = ()) -> dict[str, str]:
+        """What makes a command read here, in the store, and in folders of objects besides."""
+        paths = [self._git.gitdir / "objects", *others]
+        self.objects.mkdir(parents=True, exist_ok=True)
+        return {
+            "GIT_OBJECT_DIRECTORY": str(self.objects),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": ":".join(json.dumps(str(path), ensure_ascii=False) for path in paths),
+        }
+
+    def add(self, oid: str, whole: bytes) -> None:
+        """Write an object, from its bytes with their head."""
+        place = self.objects / oid[:2] / oid[2:]
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_file(place, zlib.compress(whole, 1), durable=False)
+
+    def adopt_pack(self, name: bytes, body: bytes) -> list[str]:
+        """Take a pack in, proved; the ids in it. GitFailed if it is no whole pack."""
+        pack = self.objects / "pack"
+        pack.mkdir(parents=True, exist_ok=True)
+        stem = pack / f"pack-{id_of('blob', body)}"
+        if not stem.with_suffix(".idx").exists():
+            write_file(stem.with_suffix(".pack"), body, durable=False)
+            try:
+                self._git.run("index-pack", str(stem.with_suffix(".pack")), env=self.env())
+            except GitFailed:
+                stem.with_suffix(".pack").unlink(missing_ok=True)
+                raise
+        listed = self._git.run("show-index", input=stem.with_suffix(".idx").read_bytes())
+        return [line.split(b" ")[1].decode() for line in listed.splitlines()]
+
+    def read(self, oids: Collection[str], env: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+        """Objects with their heads, those that are there."""
+        out = self._git.run("cat-file", "--batch", input="".join(f"{oid}\n" for oid in oids).encode(), env=env)
+        at = 0
+        while at < len(out):
+            end = out.index(b"\n", at)
+            oid, kind, *size = out[at:end].split(b" ")
+            at = end + 1
+            if size:
+                body = out[at : at + int(size[0])]
+                at += int(size[0]) + 1
+                yield oid.decode(), b"%s %s\0" % (kind, size[0]) + body
+
+    def missing(self, oids: Collection[str], env: dict[str, str]) -> set[str]:
+        """Those of the ids that no object is there for."""
+        if not oids:
+            return set()
+        asked = "".join(f"{oid}\n" for oid in sorted(oids)).encode()
+        out = self._git.run("cat-file", "--batch-check", input=asked, env=env)
+        return {line.split(b" ")[0].decode() for line in out.splitlines() if line.endswith(b" missing")}
+
+    def forget(self) -> None:
+        remove_tree(self.folder)
+
+
+class Gathered:
+    """What was gathered of one repository, kept in a file between looks."""
+
+    def __init__(self, cache: Cache, key: bytes) -> None:
+        self._cache = cache
+        self._place = cache.folder / f"{key.decode()}.objects"
+        self.listed: Listed = {}
+        self.since = 0
+        """What was there before this (ns) is the operator's."""
+        self._seen: dict[str, Signature] = {}
+        self._touched: set[str] = set()
+        with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+            data = json.loads(self._place.read_bytes())
+            self._seen = {name: tuple(found) for name, found in data["seen"].items()}
+            self.since = int(data["since"])
+            self.listed = {oid: (EXECUTABLE, kept) if kept else (PLAIN, oid) for oid, kept in data["listed"].items()}
+
+    @property
+    def is_new(self) -> bool:
+        return not self._place.exists()
+
+    def look(self, folder: GitFolder, now: int, draft: Draft) -> dict[bytes, str]:
+        """Take in what appeared since the last look; what could not be, with the reason."""
+        refused: dict[bytes, str] = {}
+        fresh: Listed = {}
+        seen = dict(self._seen)
+        for fan, found in folder.children(b"objects").items():
+            if not _FAN.fullmatch(fan) or self._seen.get(fan.decode()) == found:
+                continue
+            self._fan(folder, b"objects/" + fan, draft, fresh, refused)
+            if found[3] < now - FRESH:
+                seen[fan.decode()] = found
+        for name, found in folder.children(b"objects/pack").items():
+            if not _PACK.fullmatch(name) or self._seen.get(name.decode()) == found:
+                continue
+            if found[3] >= self.since:
+                self._pack(folder, b"objects/pack/" + name, draft, fresh, refused)
+            seen[name.decode()] = found
+        if fresh or seen != self._seen or self.is_new:
+            self._touched = {oid[:2] for oid in (self.listed | fresh if self.is_new else fresh)}
+            self.listed |= fresh
+            self._seen = seen
+            draft.afterwards.append(self._save)
+        return refused
+
+    def tree(self, draft: Draft) -> str:
+        """Write the list as a tree; "" for none."""
+        fans: dict[str, dict[bytes, tuple[bytes, str]]] = {}
+        for oid, kept in self.listed.items():
+            fans.setdefault(oid[:2], {})[oid[2:].encode()] = kept
+        if not fans:
+            return ""
+        trees = {}
+        for fan, held in fans.items():
+            body = tree_body(held)
+            oid = draft.put("tree", body) if fan in self._touched else id_of("tree", body)
+            trees[fan.encode()] = FOLDER, oid
+        return draft.put("tree", tree_body(trees))
+
+    def _fan(self, folder: GitFolder, place: bytes, draft: Draft, fresh: Listed, refused: dict[bytes, str]) -> None:
+        for name in folder.names(place):
+            path = place + b"/" + name
+            oid = (place[-2:] + name).decode("ascii", "replace")
+            if not _LOOSE.fullmatch(name) or oid in self.listed or oid in fresh:
+                continue
+            about = folder.signature(path)
+            if about is None or about[3] < self.since:
+                continue
+            whole = loose(folder, path)
+            if whole is None or not is_whole(oid, whole):
+                refused[path] = "an object that is damaged, or too large"
+            else:
+                fresh[oid] = self._take(oid, whole, draft)
+
+    def _pack(self, folder: GitFolder, path: bytes, draft: Draft, fresh: Listed, refused: dict[bytes, str]) -> None:
+        body = folder.read(path, MOST_PACK)
+        if body is None:
+            refused[path] = "a pack that cannot be read, or is too large"
+            return
+        try:
+            inside = self._cache.adopt_pack(path, body)
+        except GitFailed:
+            refused[path] = "a pack that is damaged"
+            return
+        wanted = [oid for oid in inside if oid not in self.listed and oid not in fresh]
+        for oid, whole in self._cache.read(wanted, self._cache.env()):
+            fresh[oid] = self._take(oid, whole, draft)
+
+    def _take(self, oid: str, whole: bytes, draft: Draft) -> tuple[bytes, str]:
+        if whole.startswith(b"blob "):
+            draft.put("blob", whole.partition(b"\0")[2])
+            return PLAIN, oid
+        self._cache.add(oid, whole)
+        return EXECUTABLE, draft.put("blob", whole)
+
+    def _save(self) -> None:
+        listed = {oid: kept if mode == EXECUTABLE else "" for oid, (mode, kept) in self.listed.items()}
+        body = json.dumps({"seen": self._seen, "since": self.since, "listed": listed}).encode()
+        self._place.parent.mkdir(parents=True, exist_ok=True)
+        write_file(self._place, body, durable=False)
+
+
+def loose(folder: GitFolder, path: bytes) -> bytes | None:
+    """A loose object with its head; None if it cannot be read."""
+    packed = folder.read(path, MOST_OBJECT)
+    if packed is None:
+        return None
+    unpacking = zlib.decompressobj()
+    try:
+        whole = unpacking.decompress(packed, MOST_OBJECT)
+    except zlib.error:
+        return None
+    return whole if unpacking.eof else None
+
+
+def is_whole(oid: str, whole: bytes) -> bool:
+    """Whether an object is what its id says."""
+    head, _, body = whole.partition(b"\0")
+    kind, _, size = head.partition(b" ")
+    known = kind in (b"blob", b"commit", b"tree", b"tag")
+    return known and size == b"%d" % len(body) and id_of(kind.decode(), body) == oid

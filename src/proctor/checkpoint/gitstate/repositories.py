@@ -1,0 +1,214 @@
+"""The repositories of a workspace: what a checkpoint holds of them, and putting that back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from proctor.checkpoint.draft import Draft
+from proctor.checkpoint.gitstate import places, refs
+from proctor.checkpoint.gitstate.capture import Captured, Capturer
+from proctor.checkpoint.gitstate.gathered import Cache
+from proctor.checkpoint.gitstate.places import Place, Role
+from proctor.checkpoint.gitstate.putback import Held, Left, PutBack, Shelves, lay_out
+from proctor.checkpoint.plumbing import Git, GitFailed, disk_faults, write_file
+from proctor.checkpoint.record import FOLDER, raw, tree_body
+from proctor.errors import ProctorError
+
+_TRIES = 3
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a look at all repositories gave: ids of two trees, "" for none, and what is not kept, with the reason.
+
+    Equal `state`, equal repositories, as far as a rollback restores them. `beside` is what else is kept of them."""
+
+    state: str = ""
+    beside: str = ""
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+class Repositories:
+    """The repositories of one workspace. Wants the store's lock held.
+
+    `session` is the session's own, which workers write, where there is one; `theirs` says that workers have the
+    operator's own. The operator's are only watched otherwise.
+    """
+
+    def __init__(self, git: Git, session: Path | None = None, theirs: bool = False) -> None:
+        self._git = git
+        self._session = session
+        self._theirs = theirs
+        self._cache = Cache(git, git.gitdir / "gitstate")
+        self._memory = self._cache.folder / "known"
+        self._begun = self._cache.folder / "restoring"
+
+    def record(self, draft: Draft, nested: Collection[bytes]) -> Kept:
+        """Take in the state of all repositories. `nested` are the folders with a `.git`. Touches nothing of them."""
+        memory = self._remembered()
+        before = json.dumps(memory)
+        capturer = self._capturer(memory)
+        state: dict[bytes, tuple[bytes, str]] = {}
+        beside: dict[bytes, tuple[bytes, str]] = {}
+        skipped: dict[str, str] = {}
+        for place in self._places(nested):
+            try:
+                found = self._captured(capturer, place, draft)
+            except (OSError, GitFailed) as error:
+                skipped[place.name] = f"it cannot be read: {error}"
+                continue
+            skipped |= found.skipped
+            for trees, oid in ((state, found.state), (beside, found.beside)):
+                if oid:
+                    trees[place.key] = FOLDER, oid
+        if json.dumps(memory) != before:
+            draft.afterwards.append(lambda: self._remember(memory))
+        ids = [draft.put("tree", tree_body(trees)) if trees else "" for trees in (state, beside)]
+        return Kept(ids[0], ids[1], skipped)
+
+    @staticmethod
+    def _captured(capturer: Capturer, place: Place, draft: Draft) -> Captured:
+        """One look, again if something was written meanwhile."""
+        for _ in range(_TRIES):
+            found = capturer.capture(place, draft)
+            if capturer.is_still(place):
+                return found
+        return Captured(found.state, found.beside, found.skipped | {place.name: "it was written while it was read"})
+
+    def restore(
+        self,
+        safety: tuple[str, str],
+        target: tuple[str, str],
+        nested: Collection[bytes] = (),
+        tops: Collection[bytes] = (),
+    ) -> tuple[str, ...]:
+        """Make the repositories what they were at `target`; both are the ids of `state` and `beside`. Lines about
+        what was done to the operator's, and what was not done and why.
+
+        Call it once the tree is what it was then. `nested` are the folders with a `.git` that the target has. With
+        `tops` only repositories whose folders these are. Run it again after a kill. Raises `Unrecoverable` when the
+        disk will not do; the repositories are then as before, as far as that is possible.
+        """
+        shelves = Shelves(self._git)
+        before, after = self._both(shelves, safety), self._both(shelves, target)
+        memory = self._remembered()
+        capturer = self._capturer(memory)
+        again = self._begun.exists()
+        lines: list[str] = []
+        done: list[tuple[Place, Held, Held]] = []
+        with disk_faults(self._git.workspace):
+            made = self._make_again(shelves, after, tops)
+            lines += [f"{name} was gone, and is made again" for name in made.values()]
+            for place in self._places(nested):
+                was, then = before.get(place.key, ("", "")), after.get(place.key, ("", ""))
+                if tops and place.where.removesuffix(b"/.git") not in tops:
+                    continue
+                if place.role is Role.WATCHED:
+                    lines += self._changed(place, shelves, was[1], then[1])
+                    continue
+                if not then[0] or (was[0] == then[0] and not again):
+                    continue
+                old, new = shelves.held(*was), shelves.held(*then)
+                self._cache.folder.mkdir(parents=True, exist_ok=True)
+                self._begun.touch()
+                done.append((place, old, new))
+                try:
+                    lines += PutBack(capturer, place, old, new).run(again, place.key in made)
+                except Left as why:
+                    lines.append(f"{place.name} is left as it is: {why}")
+                except (OSError, ProctorError):
+                    self._back(capturer, done)
+                    raise
+                else:
+                    lines += self._proved(capturer, place, then[0])
+        self._begun.unlink(missing_ok=True)
+        return tuple(lines)
+
+    def forget(self) -> None:
+        """Drop what is only remembered. Call it before objects of the store are dropped."""
+        self._cache.forget()
+
+    # --- the parts ----------------------------------------------------------------------------
+
+    def _places(self, nested: Collection[bytes]) -> list[Place]:
+        return list(places.find(self._git.workspace, self._session, self._theirs, nested))
+
+    def _capturer(self, memory: dict[str, Any]) -> Capturer:
+        own = next((place for place in self._places(()) if place.role is not Role.SESSION), None)
+        return Capturer(self._git, self._cache, memory, own.common if own else None)
+
+    def _both(self, shelves: Shelves, ids: tuple[str, str]) -> dict[bytes, tuple[str, str]]:
+        state, beside = (shelves.entries(oid) for oid in ids)
+        return {
+            key: (state.get(key, (b"", ""))[1], beside.get(key, (b"", ""))[1]) for key in state.keys() | beside.keys()
+        }
+
+    def _proved(self, capturer: Capturer, place: Place, wanted: str) -> list[str]:
+        """A fresh look; a line if it does not show what was wanted."""
+        with Draft(self._git) as draft:
+            found = capturer.capture(place, draft)
+            draft.admit()
+        if found.state == wanted:
+            return []
+        return [f"{place.name} is not in all what it was: compare its refs and index before you go on"]
+
+    def _back(self, capturer: Capturer, done: list[tuple[Place, Held, Held]]) -> None:
+        for place, old, new in reversed(done):
+            with contextlib.suppress(OSError, ProctorError, Left):
+                PutBack(capturer, place, new, old).run(again=True)
+        with contextlib.suppress(OSError):
+            self._begun.unlink()
+
+    def _changed(self, place: Place, shelves: Shelves, was: str, then: str) -> list[str]:
+        """What the operator did in a repository of his own since."""
+        if was == then or not then:
+            return []
+        now, old = shelves.entries(was), shelves.entries(then)
+        if not now:
+            return [f"{place.name} is another one now; left as it is"]
+        moved = refs.moved(*(refs.decode(shelves.blob(entries[b"refs"][1])) for entries in (old, now)))
+        staged = [json.loads(shelves.blob(entries[b"about"][1]))["staged"] for entries in (old, now)]
+        words = moved[:5] + ([f"{len(moved) - 5} more"] if len(moved) > 5 else [])
+        words += ["what is staged"] if staged[0] != staged[1] else []
+        return [f"{place.name} changed since, and is left as it is: {', '.join(words)}"] if words else []
+
+    def _make_again(
+        self, shelves: Shelves, after: dict[bytes, tuple[str, str]], tops: Collection[bytes]
+    ) -> dict[bytes, str]:
+        """Lay out repositories anew that are gone since, where a rollback may write them; their names by key."""
+        made = {}
+        for key, ids in after.items():
+            held = shelves.held(*ids) if ids[0] and self._theirs else None
+            if held is None or held.about.get("role") != Role.SHARED or not held.beside.get("git"):
+                continue
+            where = raw(held.about["where"])
+            entry, git = self._git.workspace / os.fsdecode(where), self._git.workspace / held.beside["git"]
+            is_chosen = not tops or where.removesuffix(b"/.git") in tops
+            if not is_chosen or os.path.lexists(entry) or not entry.parent.is_dir():
+                continue
+            if not places.is_repository(git):
+                lay_out(git, shelves, held)
+            if held.beside["pointer"]:
+                entry.write_bytes(raw(held.beside["pointer"]))
+            made[key] = Place(Role.SHARED, where, git, git).name
+        return made
+
+    # --- memory -------------------------------------------------------------------------------
+
+    def _remembered(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self._memory.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found["repositories"] if isinstance(found, dict) and found.get("format") == _FORMAT else {}
+
+    def _remember(self, memory: dict[str, Any]) -> None:
+        self._cache.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self._memory, json.dumps({"format": _FORMAT, "repositories": memory}).encode(), durable=False)
