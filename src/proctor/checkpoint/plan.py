@@ -66,9 +66,11 @@ class Goal:
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What a rollback would do: files that differ (before: as they are now), paths it would move aside (`parked`), the
-    operator's edits that would stay (`mine`), and lines about what would stop it (`obstacles`) or needs his eye."""
+    operator's edits that would stay (`mine`), and lines about what would stop it (`obstacles`) or needs his eye.
+    `present` identifies what is there now, `files` are the trees of files now and then."""
 
     present: str
+    files: tuple[str, str]
     changes: tuple[Change, ...]
     parked: tuple[str, ...] = ()
     mine: tuple[str, ...] = ()

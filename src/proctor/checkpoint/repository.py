@@ -140,6 +140,10 @@ class Store:
 
     def names(self) -> dict[str, str]:
         """The refs and the commits they keep."""
+    def patch_of(self, outlook: Outlook) -> bytes:
+        """What a rollback would do to the files, as a patch."""
+        return view.patch_between(self._git, *outlook.files)
+
         return self._objects.refs() if self._git.exists() else {}
 
     def keep(self, name: str, commit: str) -> None:

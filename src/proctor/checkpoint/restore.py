@@ -107,6 +107,7 @@ class Restorer:
         goal = self._planner.goal(present, want, self._shelf(target), _wish(paths, mine))
         return Outlook(
             present.tree,
+            (goal.present.files, goal.coming.files),
             changes_between(self._git, goal.present, goal.coming, ignored=True),
             _texts(in_the_way(self._git, goal)),
             _texts(goal.mine),

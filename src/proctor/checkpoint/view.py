@@ -111,9 +111,13 @@ def differing(git: Git, objects: Objects, pairs: Sequence[tuple[str, str]]) -> l
 
 def patch(git: Git, objects: Objects, before: str, after: str, paths: Sequence[str]) -> bytes:
     """The difference as a patch, file contents as they are."""
-    trees = objects.files_of(before, after)
+    return patch_between(git, *objects.files_of(before, after), paths=paths)
+
+
+def patch_between(git: Git, before: str, after: str, *, paths: Sequence[str] = ()) -> bytes:
+    """The difference of two trees of files as a patch."""
     command = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
-    return git.run(*command, *trees, "--", *paths)
+    return git.run(*command, before, after, "--", *paths)
 
 
 def entries(git: Git, objects: Objects, commit: str) -> tuple[Entry, ...]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from proctor.cli.read import print_json, show
+from proctor.cli import back
+from proctor.cli.read import print_json
 from proctor.errors import UsageError
 from proctor.journal.events import kind_of
 from proctor.journal.state import State
@@ -23,7 +24,7 @@ SECONDS = 30.0
 LONG = 900.0
 """Seconds to wait for an answer: a rollback of a large tree takes its time."""
 OFFLINE = ("checkpoint", "prune", "rollback", "undo")
-_ACTS = ("checkpoint_taken", "checkpoints_pruned", "rolled_back")
+_ACTS = ("checkpoint_taken", "checkpoints_pruned")
 
 
 def pause(given: argparse.Namespace) -> int:
@@ -96,15 +97,13 @@ def _keep(given: argparse.Namespace) -> int:
 
 def rollback(given: argparse.Namespace) -> int:
     if given.preview:
-        from proctor.supervisor.offline import preview
-
-        show(preview(given.dir, given.to, tuple(given.paths or ())) or "nothing would change")
-        return ExitCode.DONE
-    return send(given.dir, "rollback", to=given.to, paths=given.paths)
+        return back.preview(given)
+    wanted = {"to": given.to, "paths": given.paths, "keep_mine": given.keep_mine or None}
+    return send(given.dir, "rollback", given.json, **wanted)
 
 
 def undo(given: argparse.Namespace) -> int:
-    return send(given.dir, "undo", redo=given.redo)
+    return send(given.dir, "undo", given.json, redo=given.redo)
 
 
 def send(workspace: Path, verb: str, as_json: bool = False, **args: Any) -> int:
@@ -169,6 +168,8 @@ def _offline(workspace: Path, verb: str, args: dict[str, Any], as_json: bool, af
 
 def _done(client: Client, after: int, said: str, as_json: bool) -> int:
     """Say what was done; as data with the rows that say so."""
+    if any(client.rows(after, ("rolled_back",))):
+        return back.tell(client.workspace, said, as_json)
     if not as_json:
         print(said)
         return ExitCode.DONE

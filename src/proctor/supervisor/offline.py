@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from proctor.checkpoint.repository import Store
 from proctor.contract.load import load_state_only
 from proctor.journal import events as ev
 from proctor.journal.store import Journal, Reader, journal_path
-from proctor.supervisor import handles, obey, process
+from proctor.supervisor import handles, obey, process, toll
+from proctor.supervisor.authors import KINDS
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.sweeping import OPERATOR, Sweeper
 from proctor.supervisor.terms import keeping, owned
 from proctor.supervisor.timeline import Timeline
+from proctor.supervisor.toll import Toll
 from proctor.words import CheckpointKind, SessionStatus
 
 VERBS = ("checkpoint", "prune", "rollback", "undo")
@@ -53,17 +56,34 @@ async def _one(journal: Journal, timeline: Timeline, sweeper: Sweeper, verb: str
     if verb == "undo":
         back = await timeline.undo(redo=bool(args.get("redo")))
     else:
-        back = await timeline.rollback(args.get("to") or None, tuple(args.get("paths") or ()))
+        keep_mine = bool(args.get("keep_mine"))
+        back = await timeline.rollback(args.get("to") or None, tuple(args.get("paths") or ()), keep_mine=keep_mine)
     if journal.state().iteration:
         journal.append(ev.StatusChanged(status=SessionStatus.PAUSED, why="operator"))
     return obey.describe(back)
 
 
-def preview(workspace: Path, to: str | None, paths: tuple[str, ...] = ()) -> str:
-    """What a rollback would do to the files: lines it takes away with a minus."""
+def preview(workspace: Path, to: str | None = None, *, paths: Sequence[str] = (), keep_mine: bool = False) -> Toll:
+    """What a rollback would take; nothing is touched. With or without a supervisor."""
+    with _reading(workspace) as (store, reader):
+        return toll.before(store, reader.state(), _rows(reader), to, paths=paths, keep_mine=keep_mine)
+
+
+def taken(workspace: Path) -> Toll:
+    """What the last rollback took."""
+    with _reading(workspace) as (store, reader):
+        state = reader.state()
+        return toll.after(store, state, _rows(reader), state.rollbacks[-1])
+
+
+@contextlib.contextmanager
+def _reading(workspace: Path) -> Iterator[tuple[Store, Reader]]:
     folder = process.state_dir_of(workspace)
     names = load_state_only(workspace)
     store = Store(workspace, folder / "checkpoints.git", owned(names), keeping(names))
     with Reader(journal_path(folder)) as reader:
-        target = handles.good(reader.state(), to).taken.commit
-    return store.patch(store.tree_of_working_tree().commit, target, paths).decode("utf-8", "replace")
+        yield store, reader
+
+
+def _rows(reader: Reader) -> toll.Rows:
+    return lambda: reader.rows(kinds=KINDS)

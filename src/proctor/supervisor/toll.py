@@ -34,7 +34,7 @@ class Return:
 class Toll:
     """`changes` are the files as they are now against what they will be; `mine` those among them that the operator
     alone wrote since the target, `both` those that a worker wrote too; `stays` his edits that stay. `safety` is where
-    all that was there is kept, "" before the rollback. The rest: see `Outlook`."""
+    all that was there is kept, "" before the rollback; `patch` is there only before it. The rest: see `Outlook`."""
 
     target: CheckpointState
     changes: tuple[Change, ...]
@@ -47,6 +47,7 @@ class Toll:
     said: tuple[str, ...] = ()
     safety: str = ""
     way: str = "rollback"
+    patch: str = ""
 
     @property
     def takes_edits(self) -> bool:
@@ -98,6 +99,7 @@ def before(
         () if paths else returns(state.marks, target.taken.marks),
         outlook.obstacles,
         outlook.said,
+        patch=store.patch_of(outlook).decode("utf-8", "replace"),
     )
 
 
@@ -185,6 +187,11 @@ def headline(toll: Toll) -> str:
     when = f"{toll.target.at.astimezone():%Y-%m-%d %H:%M:%S}"
     note = f", {toll.target.taken.note}" if toll.target.taken.note else ""
     return f"back to {handles.called(toll.target)}: {when}, {toll.target.taken.certainty}{safe_line(note, 100)}"
+
+
+def told(toll: Toll) -> str:
+    """Where a rollback went, in one line."""
+    return f"the tree is what it was at {handles.called(toll.target)}; what was there is kept as {toll.safety}"
 
 
 def facts(toll: Toll) -> dict[str, Any]:
