@@ -28,16 +28,13 @@ _PACK = re.compile(r"pack-[0-9a-f]{40}\.idx")
 _TRIES = 3
 
 
-def link_packs(git: Git, folders: Iterable[Path], *, apart: bool = False) -> bool:
-    """Have the packs of folders of objects in the store, too; whether all of them are. Wants the store's lock held.
-
-    `apart`: share no file, for somebody who is not to be trusted can write them.
-    """
-    taken = [_link_packs(git, folder / "pack", apart) for folder in folders]
+def link_packs(git: Git, folders: Iterable[Path]) -> bool:
+    """Have the packs of folders of objects in the store, too; whether all of them are. Wants the store's lock held."""
+    taken = [_link_packs(git, folder / "pack") for folder in folders]
     return all(taken)
 
 
-def _link_packs(git: Git, source: Path, apart: bool) -> bool:
+def _link_packs(git: Git, source: Path) -> bool:
     place = git.gitdir / "objects" / "pack"
     is_changed = False
     try:
@@ -46,7 +43,7 @@ def _link_packs(git: Git, source: Path, apart: bool) -> bool:
                 try:
                     names = [name for name in _names(source) if not (place / name).exists()]
                     for name in names:
-                        _link_pack(source / name, place / name, apart)
+                        _link_pack(source / name, place / name, git.borrows)
                         is_changed = True
                     return True
                 except FileNotFoundError:  # packed anew meanwhile
@@ -70,23 +67,23 @@ class _TooLarge(Exception):
     """A pack that would have to be copied and is too large for that now."""
 
 
-def _link_pack(index: Path, place: Path, apart: bool) -> None:
+def _link_pack(index: Path, place: Path, shared: bool) -> None:
     """Take in one pack; it counts once its index is there, which comes last."""
     keep = place.with_suffix(".keep")
     keep.write_bytes(_MARK)
     try:
         for suffix in (".pack", ".rev", ".idx"):
             with contextlib.suppress(*((FileNotFoundError,) if suffix == ".rev" else ())):
-                _link(index.with_suffix(suffix), place.with_suffix(suffix), apart)
+                _link(index.with_suffix(suffix), place.with_suffix(suffix), shared)
     except BaseException:
         for suffix in (".idx", ".rev", ".pack", ".keep"):
             place.with_suffix(suffix).unlink(missing_ok=True)
         raise
 
 
-def _link(source: Path, place: Path, apart: bool) -> None:
+def _link(source: Path, place: Path, shared: bool) -> None:
     place.unlink(missing_ok=True)  # what a killed attempt left
-    if not apart:
+    if shared:
         try:
             return os.link(source, place, follow_symlinks=False)
         except FileNotFoundError:

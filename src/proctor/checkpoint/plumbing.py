@@ -139,11 +139,11 @@ class Git:
     """Git on one private bare repository over one workspace. Sync; safe to use from several threads."""
 
     def __init__(self, workspace: Path, gitdir: Path, *, borrows: bool = False) -> None:
-        """`borrows`: what is noted in the store of other folders of objects counts."""
+        """`borrows`: the store may share files with the operator's repository, and read it; no worker writes that."""
         self.workspace = Path(os.path.abspath(workspace))
         self.top = os.fsencode(self.workspace)
         self.gitdir = Path(os.path.abspath(gitdir))
-        self._borrows = borrows
+        self.borrows = borrows
         self._held = threading.local()
         self.idle: Command | None = None
         """A command that holds the lock and gives way to whoever wants it."""
@@ -203,7 +203,7 @@ class Git:
     @property
     def lenders(self) -> list[Path]:
         """The folders of objects of others that the store reads, too."""
-        if self._borrows:
+        if self.borrows:
             with contextlib.suppress(OSError, ValueError, TypeError):
                 return [Path(folder) for folder in json.loads((self.gitdir / BORROWED).read_bytes())]
         return []
