@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from proctor.checkpoint.oddities import Oddities
 from proctor.checkpoint.packs import Pack, flush_folder
 from proctor.checkpoint.plumbing import ALTERNATES, Git, listed
 from proctor.checkpoint.record import (
@@ -53,6 +54,8 @@ class Draft:
         self.pack = Pack(self._folder)
         self.index = self._folder / "index"
         self.afterwards: list[Callable[[], None]] = []
+        self.odd: Oddities | None = None
+        """What git cannot say of the files of an index that was made from the operator's."""
 
     def __enter__(self) -> Draft:
         self._remove()
@@ -62,6 +65,8 @@ class Draft:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.odd is not None:
+            self.odd.forget()
         self._remove()
 
     def _remove(self) -> None:
