@@ -1,0 +1,159 @@
+"""The session's own repository: what workers do in it is what a checkpoint holds and a rollback takes back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checkpoint.gitstate.gits import Repo, make
+from checkpoint.photo import photograph
+from proctor.checkpoint.repository import Store
+from proctor.repository import layout, session
+
+
+class Session:
+    """An operator's repository, the session's beside it, and a store."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self.user = make(work)
+        (work / ".gitignore").write_text(".proctor\n")
+        self.folder = work / ".proctor"
+        self.folder.mkdir()
+        self.start()
+        self.git = Repo(work, self.folder / "session.git", work / ".git" / "objects")
+
+    def start(self) -> None:
+        session.prepare(layout.find(self.work), self.folder / "session.git")
+
+    @property
+    def store(self) -> Store:
+        return Store(self.work, self.folder / "checkpoints.git", repository=self.folder / "session.git")
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Session:
+    return Session(tmp_path / "work")
+
+
+def merging(git: Repo) -> None:
+    git.run("checkout", "-q", "-b", "side")
+    git.commit("README", "the side\n")
+    git.run("checkout", "-q", "main")
+    git.commit("README", "the main\n")
+    git.run("merge", "side", ok=(1,))
+
+
+def rebasing(git: Repo) -> None:
+    git.run("checkout", "-q", "-b", "side", "HEAD~1")
+    git.commit("src/main.py", "print(2)\n")
+    git.run("rebase", "main", ok=(1,))
+
+
+def bisecting(git: Repo) -> None:
+    git.run("bisect", "start", "HEAD", "HEAD~1")
+
+
+def staging(git: Repo) -> None:
+    (git.work / "README").write_text("staged\n")
+    git.run("add", "README")
+    (git.work / "README").write_text("and more\n")
+    (git.work / "new").write_text("later\n")
+    git.run("add", "-N", "new")
+
+
+def hiding(git: Repo) -> None:
+    git.run("update-index", "--assume-unchanged", "README")
+    git.run("update-index", "--skip-worktree", "src/main.py")
+    (git.work / "README").write_text("unseen\n")
+
+
+def stashing(git: Repo) -> None:
+    (git.work / "README").write_text("for later\n")
+    git.run("stash", "-q")
+
+
+def detaching(git: Repo) -> None:
+    git.run("checkout", "-q", "--detach", "HEAD~1")
+
+
+def orphaning(git: Repo) -> None:
+    git.run("checkout", "-q", "--orphan", "fresh")
+
+
+def unstaging_all(git: Repo) -> None:
+    git.run("rm", "-q", "-r", "--cached", ".")
+
+
+def packing(git: Repo) -> None:
+    git.commit("more", "more\n")
+    git.run("tag", "-a", "-m", "a tag", "v1")
+    git.run("pack-refs", "--all", "--prune")
+    git.run("gc", "-q")
+
+
+DEEDS = [merging, rebasing, bisecting, staging, hiding, stashing, detaching, orphaning, unstaging_all, packing]
+
+
+@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: str(deed.__name__))
+def test_a_rollback_takes_back_what_a_worker_did_in_git_and_an_undo_brings_it_again(
+    live: Session, deed: Callable[[Repo], None]
+) -> None:
+    store, git = live.store, live.git
+    first, was, files_were = store.snapshot("c1"), git.photograph(), photograph(live.work)
+    deed(git)
+    second, then, files_then = store.snapshot("c2"), git.photograph(), photograph(live.work)
+    assert second.state != first.state
+    store.restore(second.commit, first.commit)
+    assert git.photograph() == was
+    assert photograph(live.work) == files_were
+    assert store.snapshot("c3").state == first.state
+    store.restore(first.commit, second.commit)
+    assert git.photograph() == then
+    assert photograph(live.work) == files_then
+    assert store.snapshot("c4").state == second.state
+    git.check()
+
+
+def test_a_commit_made_after_the_checkpoint_is_there_again_though_its_objects_were_dropped(live: Session) -> None:
+    store, git = live.store, live.git
+    first = store.snapshot("c1")
+    made = git.commit("work.py", "work = 1\n")
+    second, then = store.snapshot("c2"), git.photograph()
+    store.restore(second.commit, first.commit)
+    git.run("gc", "-q", "--prune=now")
+    assert git.run("cat-file", "-e", made, ok=(1, 128)) == ""
+    store.restore(store.snapshot("c3").commit, second.commit)
+    assert git.photograph() == then
+    git.check()
+    store.gc({second.commit})
+    shutil.rmtree(git.git_dir / "objects")
+    (git.git_dir / "objects" / "info").mkdir(parents=True)
+    live.store.restore(live.store.snapshot("c4").commit, second.commit)
+
+
+def test_the_state_is_the_same_however_refs_are_stored_and_whatever_the_index_remembers_of_files(live: Session) -> None:
+    store, git = live.store, live.git
+    git.run("branch", "other")
+    first = store.snapshot("c1")
+    git.run("pack-refs", "--all", "--prune")
+    os.utime(live.work / "README")
+    git.run("update-index", "--refresh")
+    assert store.snapshot("c2").state == first.state
+
+
+def test_a_repository_at_rest_keeps_its_name_for_head(live: Session) -> None:
+    store, git = live.store, live.git
+    first, was = store.snapshot("c1"), git.photograph()
+    git.run("checkout", "-q", "-b", "other")
+    session.rest(git.git_dir)
+    second = store.snapshot("c2")
+    store.restore(second.commit, first.commit)
+    assert not (git.git_dir / "HEAD").exists()
+    session.ready(git.git_dir)
+    assert git.photograph() == was
+    assert store.snapshot("c3").state == first.state
