@@ -1,4 +1,4 @@
-"""Letting go of the past: a row first, then the space. Killed anywhere it is old or gone, and nothing needed is lost."""
+"""Letting go of the past: a row first, then the space. Killed anywhere it is old or gone, and what is needed stays."""
 
 from __future__ import annotations
 
