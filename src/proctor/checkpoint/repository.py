@@ -96,6 +96,10 @@ class Store:
         with self._git.locked():
             return self._restorer.outlook(target, paths, mine)
 
+    def patch_of(self, outlook: Outlook) -> bytes:
+        """What a rollback would do to the files, as a patch."""
+        return view.patch_between(self._git, *outlook.files)
+
     def differing(self, pairs: Sequence[tuple[str, str]]) -> list[frozenset[str]]:
         """The paths that differ between the two trees of each pair (ids of trees or checkpoints)."""
         return view.differing(self._git, self._objects, pairs)
@@ -140,10 +144,6 @@ class Store:
 
     def names(self) -> dict[str, str]:
         """The refs and the commits they keep."""
-    def patch_of(self, outlook: Outlook) -> bytes:
-        """What a rollback would do to the files, as a patch."""
-        return view.patch_between(self._git, *outlook.files)
-
         return self._objects.refs() if self._git.exists() else {}
 
     def keep(self, name: str, commit: str) -> None:
