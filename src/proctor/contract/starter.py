@@ -133,7 +133,9 @@ def _contract(workspace: Path) -> str:
         protect=_list(suite.protect if suite else ()),
         hide=_list(ground.secrets(workspace)),
         git=f"  # git: {safe_line(ground.git_state(workspace), 120)}; the first checkpoint holds the tree as it is\n"
-        "  # in a git repository verified tasks become commits on proctor/SESSION; `commits: none` makes none\n",
+        "  # in a git repository verified tasks become commits on proctor/SESSION; `commits: none` makes none\n"
+        "  # what git ignores is in no checkpoint but for small files; to keep more, or less, patterns as in .gitignore:\n"
+        "  # checkpoint: {include: [dist/], exclude: [data/]}\n",
         why=f"found: {safe_line(suite.why, 120)}"
         if suite
         else "no test command was found; `false` never passes: replace it",
