@@ -43,21 +43,25 @@ _MEMORY = "memory"
 class Draft:
     """One set of new objects over the store's, and an index that begins as the store's. Wants the store's lock held.
 
-    Leaving it without `admit` forgets everything; what a dead process left is removed by the next.
+    Leaving it without `admit` forgets everything; what a dead process left is removed by the next. Without `commands`
+    it takes only what is put into it, and costs less.
     """
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, *, commands: bool = True) -> None:
         self._git = git
+        self._commands = commands
         self._folder = git.gitdir / "draft"
         self._objects = self._folder / "objects"
         self._own = git.gitdir / "objects"
-        self.pack = Pack(self._folder)
+        self.pack = Pack(self._own / "pack")
         self.index = self._folder / "index"
         self.afterwards: list[Callable[[], None]] = []
         self.odd: Oddities | None = None
         """What git cannot say of the files of an index that was made from the operator's."""
 
     def __enter__(self) -> Draft:
+        if not self._commands:
+            return self
         self._remove()
         self._objects.mkdir(parents=True)
         with contextlib.suppress(FileNotFoundError):
@@ -67,7 +71,9 @@ class Draft:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.odd is not None:
             self.odd.forget()
-        self._remove()
+        self.pack.forget()
+        if self._commands:
+            self._remove()
 
     def _remove(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -124,6 +130,17 @@ class Draft:
 
     def admit(self) -> None:
         """Take objects and index into the store. The objects are on disk before the index names them."""
+        if self._commands:
+            self._gather()
+        self.pack.finish()
+        if self._commands:
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(self.index, self._git.gitdir / "index")
+        for task in self.afterwards:
+            task()
+
+    def _gather(self) -> None:
+        """Take over what commands wrote."""
         for loose in self._objects.glob("??/*"):
             self.pack.add_loose(loose)
         place = self._own / "pack"
@@ -132,11 +149,6 @@ class Draft:
                 for suffix in (".pack", ".idx"):  # a pack counts once its index is there
                     adopt(pack.with_suffix(suffix), place / pack.with_suffix(suffix).name)
                 flush_folder(place)
-        self.pack.finish(place)
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(self.index, self._git.gitdir / "index")
-        for task in self.afterwards:
-            task()
 
 
 def adopt(path: Path, place: Path) -> None:

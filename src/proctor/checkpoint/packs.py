@@ -25,10 +25,10 @@ _FAR = 1 << 31
 
 
 class Pack:
-    """A pack that grows in `folder`, which is on the file system of the store that is to adopt it."""
+    """A pack that grows in a store's folder of packs, under a name that git passes over. One at a time."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "new.pack"
+        self._path = folder / "tmp_new.pack"
         self._file: io.BufferedRandom | None = None
         self._places: dict[bytes, tuple[int, int]] = {}
         """By id: the checksum of the packed bytes, and where they begin."""
@@ -82,8 +82,8 @@ class Pack:
         self._places |= {key: (crc, at + shift) for key, (crc, at) in places.items()}
         return True
 
-    def finish(self, place: Path) -> None:
-        """Move the pack into a store's folder of packs. It is on disk, and then it counts: its index comes last."""
+    def finish(self) -> None:
+        """Let it be one of the store's. It is on disk, and then it counts: its index comes last."""
         if self._file is None:
             return
         with self._file as file:
@@ -101,8 +101,15 @@ class Pack:
             file.flush()
             os.fsync(file.fileno())
         for path in (self._path, index):
-            os.replace(path, place / f"pack-{digest.hex()}{path.suffix}")
-        flush_folder(place)
+            os.replace(path, path.with_name(f"pack-{digest.hex()}{path.suffix}"))
+        flush_folder(self._path.parent)
+
+    def forget(self) -> None:
+        """Remove it, unless it is one of the store's."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._path.unlink(missing_ok=True)
 
     def _place(self, key: bytes, packed: bytes) -> None:
         start = self._end
@@ -130,6 +137,7 @@ def flush_folder(place: Path) -> None:
 
 
 def _created(path: Path) -> io.BufferedRandom:
+    path.unlink(missing_ok=True)  # a dead process left it
     return io.BufferedRandom(io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444), "w+"))
 
 

@@ -34,7 +34,7 @@ from proctor.checkpoint.record import (
 )
 from proctor.checkpoint.scan import Scan
 from proctor.checkpoint.snapshot import Base, WorkingTree
-from proctor.checkpoint.treeobjects import Entry, TreeObjects
+from proctor.checkpoint.treeobjects import Entry, TreeObjects, Unread
 
 MOST = 20_000
 """Paths from which on a look is as quick."""
@@ -52,7 +52,7 @@ class Quick:
 
     def __init__(self, git: Git, tree: WorkingTree, owned: Collection[bytes]) -> None:
         self.git, self.tree, self.owned = git, tree, owned
-        self.trees = TreeObjects(git.gitdir / "objects")
+        self.trees = TreeObjects(git)
 
     def record(self, draft: Draft, base: Base, changed: Collection[bytes], parent: str) -> Base | None:
         """Write the tree that `base` becomes with what is at the listed paths now; None if that takes a look."""
@@ -60,7 +60,7 @@ class Quick:
             return None
         try:
             return _Listed(self, base, draft).taken(changed, parent)
-        except (TooWide, Trapped):
+        except (TooWide, Trapped, Unread):
             return None
 
 
@@ -91,7 +91,8 @@ class _Listed:
         self._sort()
         for path, folder in self._survey.folders.items():
             self._seen.walk.special.update(below(path, folder.special))
-        self._seen.walk.unreadable = self._survey.unreadable
+        walk = self._seen.walk
+        walk.special = {path for path in walk.special if not is_inside(path, self._hollow)}
         intake = self._tree.decide(self._seen)
         self._edits |= dict.fromkeys(intake.gone)
         self._read(intake)
@@ -334,7 +335,8 @@ class _Listed:
 
     def _notes(self, intake: Intake, parent: str) -> Notes:
         old = self._base.held.notes
-        still = old.ignored & self._seen.suspects & intake.files.keys()
+        still = {path for path in old.ignored & self._seen.suspects if os.path.lexists(self._place(path))}
+        still -= intake.left | intake.skipped.keys()
         found = {path for path, folder in self._survey.folders.items() if folder.is_repository}
         found |= {path for path in self._repositories if os.path.lexists(self._place(path + b"/.git"))}
         return replace(
@@ -342,6 +344,7 @@ class _Listed:
             parent=parent,
             ignored=frozenset(self._kept_files(dict.fromkeys(old.ignored))) | intake.ignored | still,
             closed=self._kept_of(old.closed) | self._seen.closed,
+            stirs=self._kept(old.stirs),
             left=self._kept_of(old.left) | intake.left,
             skipped=self._kept(old.skipped) | intake.skipped,
             unstable=frozenset(intake.unstable),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.checkpoint.objects import library
+from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import FOLDER, tree_body, tree_entries
 
 if TYPE_CHECKING:
@@ -15,28 +16,32 @@ if TYPE_CHECKING:
 
 Entry = tuple[bytes, str]
 """Git's mode of a file or folder, and the id of its content."""
-_CACHE = 32 << 20
-"""Bytes of folders that are kept in memory."""
+_CACHE = 100_000
+"""Names that are kept in memory, some 250 bytes for each."""
+
+
+class Unread(Exception):
+    """A folder cannot be read here: it is missing or damaged."""
 
 
 class TreeObjects:
     """The folders of one store. The ones used last are kept in memory."""
 
-    def __init__(self, objects: Path) -> None:
-        self._objects = objects
-        self._database: GitDB | None = None
-        self._bodies: OrderedDict[str, bytes] = OrderedDict()
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._databases: list[GitDB] = []
+        self._folders: OrderedDict[str, Mapping[bytes, Entry]] = OrderedDict()
         self._size = 0
 
-    def entries(self, oid: str) -> dict[bytes, Entry]:
-        """What a folder holds. Raises an error of gitdb's or an OSError if it is not there."""
-        body = self._bodies.get(oid)
-        if body is None:
-            body = self._read(oid)
-            self._remember(oid, body)
+    def entries(self, oid: str) -> Mapping[bytes, Entry]:
+        """What a folder holds. Raises `Unread`."""
+        entries = self._folders.get(oid)
+        if entries is None:
+            entries = tree_entries(self._read(oid))
+            self._remember(oid, entries)
         else:
-            self._bodies.move_to_end(oid)
-        return tree_entries(body)
+            self._folders.move_to_end(oid)
+        return entries
 
     def find(self, root: str, path: bytes) -> Entry | None:
         """What stands at a path of a tree."""
@@ -62,7 +67,7 @@ class TreeObjects:
 
         A folder that would be empty is none, and then the id is None. New folders are given to `write`.
         """
-        entries = self.entries(root) if root else {}
+        entries = dict(self.entries(root)) if root else {}
         inner: dict[bytes, dict[bytes, Entry | None]] = {}
         more = 0
         for path, entry in edits.items():
@@ -85,9 +90,8 @@ class TreeObjects:
                 del entries[name]
         if not entries:
             return None, more
-        body = tree_body(entries)
-        oid = write(body)
-        self._remember(oid, body)
+        oid = write(tree_body(entries))
+        self._remember(oid, entries)
         return oid, more
 
     def _count(self, entry: Entry | None) -> int:
@@ -95,21 +99,23 @@ class TreeObjects:
             return 0
         return sum(1 for _ in self.files(entry[1], b"")) if entry[0] == FOLDER else 1
 
-    def _remember(self, oid: str, body: bytes) -> None:
-        if oid not in self._bodies:
-            self._size += len(body)
-            self._bodies[oid] = body
+    def _remember(self, oid: str, entries: Mapping[bytes, Entry]) -> None:
+        if oid not in self._folders:
+            self._size += len(entries)
+            self._folders[oid] = entries
             while self._size > _CACHE:
-                self._size -= len(self._bodies.popitem(last=False)[1])
+                self._size -= len(self._folders.popitem(last=False)[1])
 
     def _read(self, oid: str) -> bytes:
+        library()
+        from git.exc import ODBError
+
         for again in (True, False):
-            try:
-                if self._database is None:
-                    self._database = library().db.GitDB(str(self._objects))
-                return bytes(self._database.stream(bytes.fromhex(oid)).read())
-            except Exception:  # packs were put together meanwhile
-                self._database = None
-                if not again:
-                    raise
-        raise AssertionError("unreachable")
+            places = [self._git.gitdir / "objects", *self._git.lenders]
+            self._databases = self._databases or [library().db.GitDB(str(place)) for place in places]
+            for database in self._databases:
+                with contextlib.suppress(ODBError, OSError):
+                    return bytes(database.stream(bytes.fromhex(oid)).read())
+            if again:  # packs were put together meanwhile, or are elsewhere
+                self._databases = []
+        raise Unread(oid)
