@@ -17,7 +17,7 @@ from proctor.supervisor import handles, obey, process, toll
 from proctor.supervisor.authors import KINDS
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.sweeping import OPERATOR, Sweeper
-from proctor.supervisor.terms import keeping, owned
+from proctor.supervisor.terms import opened
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.toll import Toll
 from proctor.words import CheckpointKind, SessionStatus
@@ -37,7 +37,7 @@ def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
         try:
             if not journal.state().session:
                 journal.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=""))
-            store = Store(workspace, folder / "checkpoints.git", owned(names), keeping(names))
+            store = opened(workspace, folder, names, journal.state().sandbox)
             timeline = Timeline(journal, store, Papers(workspace, names).revisions)
             sweeper = Sweeper(journal, timeline, store, folder)
             return asyncio.run(_one(journal, timeline, sweeper, verb, args))
@@ -80,9 +80,8 @@ def taken(workspace: Path) -> Toll:
 def _reading(workspace: Path) -> Iterator[tuple[Store, Reader]]:
     folder = process.state_dir_of(workspace)
     names = load_state_only(workspace)
-    store = Store(workspace, folder / "checkpoints.git", owned(names), keeping(names))
     with Reader(journal_path(folder)) as reader:
-        yield store, reader
+        yield opened(workspace, folder, names, reader.state().sandbox), reader
 
 
 def _rows(reader: Reader) -> toll.Rows:

@@ -49,10 +49,9 @@ class Past:
     @cached_property
     def store(self) -> Store:
         """The checkpoint store."""
-        from proctor.supervisor.terms import keeping, owned
+        from proctor.supervisor.terms import opened
 
-        names = self._names
-        return Store(self._workspace, self._folder / "checkpoints.git", owned(names), keeping(names))
+        return opened(self._workspace, self._folder, self._names, self.state.sandbox)
 
     @cached_property
     def _names(self) -> Names:

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from proctor.approvals.rules import Rules
-from proctor.checkpoint.repository import Store
 from proctor.contract.load import load
 from proctor.contract.model import Contract
 from proctor.contract.problems import FILE
@@ -34,7 +33,7 @@ from proctor.supervisor.disk import Watch
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.sweeping import Sweeper
-from proctor.supervisor.terms import Terms
+from proctor.supervisor.terms import Terms, opened
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
 from proctor.trees import remove_tree
@@ -100,7 +99,7 @@ async def open_session(
     _announce(journal, workspace, terms, backend.name, bounds)
     if revised:
         _reopen(journal)
-    store = Store(workspace, folder / "checkpoints.git", terms.owned(), terms.keep())
+    store = opened(workspace, folder, contract.state, backend.name)
     timeline = Timeline(journal, store, Papers(workspace, contract.state).revisions)
     await timeline.resume()
     names = contract.state

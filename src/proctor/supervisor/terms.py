@@ -7,6 +7,7 @@ from pathlib import Path
 
 from proctor.budget.dimensions import Ceiling
 from proctor.checkpoint.policy import Keep
+from proctor.checkpoint.repository import Store
 from proctor.contract.model import Check, Contract, NotifyCommand, State
 from proctor.contract.problems import FILE
 from proctor.contract.values import Channel, SandboxKind
@@ -52,10 +53,6 @@ class Terms:
         """Files that are no part of a tree's identity: what the harness writes, and the operator's contract."""
         return owned(self.contract.state)
 
-    def keep(self) -> Keep:
-        """What checkpoints hold."""
-        return keeping(self.contract.state)
-
     def channels(self) -> Channels:
         """Where notices go."""
         given = self.contract.notify
@@ -94,6 +91,14 @@ def keeping(names: State) -> Keep:
     terms = names.checkpoint
     total = max(terms.max_total, terms.max_file)
     return Keep(include=terms.include, exclude=terms.exclude, max_file=terms.max_file, max_total=total)
+
+
+def opened(workspace: Path, folder: Path, names: State, sandbox: str) -> Store:
+    """The checkpoint store of a session whose state is in `folder`, and whose workers are in this kind of sandbox."""
+    theirs = sandbox != SandboxKind.BWRAP
+    repository = folder / "session.git"
+    place = folder / "checkpoints.git"
+    return Store(workspace, place, owned(names), keeping(names), repository=repository, theirs=theirs)
 
 
 def check_fact(check: Check) -> CheckFact:
