@@ -196,14 +196,6 @@ def test_a_fifo_where_git_reads_rules_blocks_nothing(
     assert {path: seen for path, seen in photograph(work).items() if seen[0] != "special"} == was
 
 
-def test_special_files_are_named_and_left_alone(store: Store, work: Path) -> None:
-    os.mkfifo(work / "pipe")
-    (work / "src/main.py").unlink()
-    os.mkfifo(work / "src/main.py")
-    taken = store.snapshot("c1")
-    assert taken.skipped == ("pipe: a FIFO, socket or device", "src/main.py: a FIFO, socket or device")
-
-
 def test_names_that_git_cannot_hold_are_named(store: Store, work: Path) -> None:
     write(work / "src/.Git/config", "[x]\n")
     (work / ".gitmodules").symlink_to("README")

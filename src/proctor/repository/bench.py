@@ -256,7 +256,7 @@ class Bench:
     def _paths(self, held: Held) -> set[bytes]:
         """All that is there in a checkpoint, or was not kept in it."""
         files = split(self._git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", held.files))
-        return {*files, *held.manifest.empty, *held.notes.not_kept}
+        return {*files, *held.manifest.empty, *held.manifest.fifos, *held.notes.not_kept}
 
     def _rule(self, name: str) -> str:
         """An attribute that names a filter, and the files that may say so."""
