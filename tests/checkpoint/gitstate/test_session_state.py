@@ -157,3 +157,69 @@ def test_a_repository_at_rest_keeps_its_name_for_head(live: Session) -> None:
     session.ready(git.git_dir)
     assert git.photograph() == was
     assert store.snapshot("c3").state == first.state
+
+
+def test_where_there_was_no_session_repository_yet_it_is_taken_away_and_an_undo_makes_it_again(live: Session) -> None:
+    store, git = live.store, live.git
+    shutil.rmtree(git.git_dir)
+    first = store.snapshot("c1")
+    live.start()
+    git.commit("work.py", "work = 1\n")
+    second, then = store.snapshot("c2"), git.photograph()
+    store.restore(second.commit, first.commit)
+    assert not git.git_dir.exists()
+    assert store.snapshot("c3").state == first.state
+    store.restore(first.commit, second.commit)
+    assert git.photograph() == then
+    git.check()
+    assert store.snapshot("c4").state == second.state
+    live.start()
+    assert git.photograph() == then
+
+
+def test_one_that_was_made_anew_gets_the_worker_s_refs_back_and_keeps_its_own_settings(live: Session) -> None:
+    store, git = live.store, live.git
+    git.run("checkout", "-q", "-b", "work")
+    made = git.commit("work.py", "work = 1\n")
+    git.run("config", "user.name", "worker")
+    first = store.snapshot("c1")
+    (live.work / "work.py").unlink()
+    live.user.commit("README", "the operator's\n")
+    live.user.run("config", "user.name", "operator")
+    live.start()
+    second = store.snapshot("c2")
+    back = store.restore(second.commit, first.commit)
+    assert git.run("rev-parse", "refs/heads/work").strip() == made
+    assert git.run("symbolic-ref", "HEAD") == "refs/heads/work\n"
+    assert git.run("config", "user.name") == "operator\n"
+    assert any("made anew" in line for line in back.said)
+    git.check()
+
+
+@pytest.mark.parametrize("name", ["index", "HEAD", "packed-refs", "refs/heads/main", "MERGE_HEAD", "objects/pack"])
+def test_nothing_that_a_worker_plants_in_place_of_a_file_is_waited_for_or_followed(live: Session, name: str) -> None:
+    store, git = live.store, live.git
+    first = store.snapshot("c1")
+    secret = live.work.parent / "secret"
+    secret.write_text("ref: refs/heads/secret\n")
+    place = git.git_dir / name
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.parent.mkdir(exist_ok=True)
+    for plant in (os.mkfifo, lambda path: path.symlink_to(secret)):
+        place.unlink(missing_ok=True)
+        plant(place)
+        second = store.snapshot("c2")
+        store.restore(second.commit, first.commit)
+        assert secret.read_text() == "ref: refs/heads/secret\n"
+    objects = [path.read_bytes() for path in (live.folder / "checkpoints.git").rglob("*") if path.is_file()]
+    assert not any(b"refs/heads/secret" in body for body in objects)
+
+
+def test_an_object_that_is_not_what_its_name_says_is_not_kept_and_is_said(live: Session) -> None:
+    store, git = live.store, live.git
+    made = git.commit("work.py", "work = 1\n")
+    place = git.git_dir / "objects" / made[:2] / made[2:]
+    place.chmod(0o644)
+    place.write_bytes(b"nonsense")
+    assert any("damaged" in line for line in store.snapshot("c1").skipped)

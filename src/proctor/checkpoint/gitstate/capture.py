@@ -32,6 +32,7 @@ from proctor.checkpoint.record import FILE, FOLDER, id_of, tree_body
 MOST_INDEX = 512 << 20
 SMALL_OBJECTS = 16 << 20
 """Bytes of a nested repository's objects up to which all of them are kept, not only what comes later."""
+_SMALL = 1 << 16
 RESTING = b"HEAD.quarantined"
 _MODULE = "160000"
 
@@ -194,7 +195,7 @@ class Capturer:
         lost -= {oid for oid, (mode, _) in gathered.listed.items() if mode == PLAIN}
         told = {"skipped": {_text(path): why for path, why in sorted(skipped.items())}, "missing": sorted(lost)[:100]}
         kept = {
-            b"about": (FILE, draft.put("blob", _json(told | self._place_of(place)))),
+            b"about": (FILE, draft.put("blob", _json(told | self._place_of(seen)))),
             b"files": (FOLDER, draft.put("tree", tree_body(beside))),
             b"refs": (FILE, draft.put("blob", refs.encode(all_refs))),
         }
@@ -209,12 +210,14 @@ class Capturer:
             said,
         )
 
-    def _place_of(self, place: Place) -> dict[str, str]:
+    def _place_of(self, seen: Seen) -> dict[str, str]:
         """Where a repository stands, so that it can be made again; what the session's was made from, so that another
-        one is known."""
+        one is known, and what it borrows."""
+        place = seen.place
         if place.role is Role.SESSION:
             note = place.git.with_name(f"{place.git.name.removesuffix('.git')}.made-from")
-            return {"made": _text(places.content(note).strip())}
+            borrows = seen.git.read(b"objects/info/alternates", _SMALL) or b""
+            return {"made": _text(places.content(note).strip()), "borrows": _text(borrows)}
         entry = self._git.workspace / os.fsdecode(place.where)
         inside = place.git.is_relative_to(self._git.workspace) and not place.is_linked
         git = os.path.relpath(place.git, self._git.workspace) if inside else ""

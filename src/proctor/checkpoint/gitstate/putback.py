@@ -26,7 +26,7 @@ from proctor.checkpoint.gitstate.folder import EXECUTABLE, PLAIN, GitFolder
 from proctor.checkpoint.gitstate.gathered import is_whole, loose
 from proctor.checkpoint.gitstate.places import Place, Role
 from proctor.checkpoint.plumbing import Git, GitFailed, write_file
-from proctor.checkpoint.record import id_of, tree_entries
+from proctor.checkpoint.record import id_of, raw, tree_entries
 
 _KEPT_IN_A_NEW_ONE = (b"config", b"config.worktree", b"info/exclude", b"info/attributes", b"info/global-attributes")
 """What a session's repository that was made anew says by itself."""
@@ -155,7 +155,7 @@ class PutBack:
             seen = Seen(self._place, stack)
             present = seen.refs()
             is_session = self._place.role is Role.SESSION
-            is_new = is_session and self._safety.beside.get("made") != self._target.beside.get("made")
+            is_new = is_session and not made and self._safety.beside.get("made") != self._target.beside.get("made")
             files = self._wanted_files(is_new)
             if not made:
                 self._refuse_late(seen, present, files, again)
@@ -438,9 +438,11 @@ def _has_mode(found: int, mode: bytes) -> bool:
 
 def lay_out(place: Path, shelves: Shelves, held: Held) -> None:
     """Make a git folder that is gone, with what a rollback does not move: settings, hooks, remote-tracking refs."""
-    for inner in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
+    for inner in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info", "modules"):
         (place / inner).mkdir(parents=True, exist_ok=True)
     with GitFolder(place) as folder:
+        if borrows := held.beside.get("borrows", ""):
+            folder.write(b"objects/info/alternates", raw(borrows))
         for path, (mode, oid) in held.apart.items():
             folder.write(path, shelves.blob(oid), mode)
         for name, value in held.all_refs.items():

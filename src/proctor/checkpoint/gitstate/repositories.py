@@ -19,9 +19,12 @@ from proctor.checkpoint.gitstate.putback import Held, Left, PutBack, Shelves, la
 from proctor.checkpoint.plumbing import Git, GitFailed, disk_faults, write_file
 from proctor.checkpoint.record import FOLDER, raw, tree_body
 from proctor.errors import ProctorError
+from proctor.trees import remove_tree
 
 _TRIES = 3
 _FORMAT = 1
+_ASIDE = "aside.git"
+"""A session's repository that a rollback took away. The safety checkpoint holds all of it that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ class Repositories:
         lines: list[str] = []
         done: list[tuple[Place, Held, Held]] = []
         with disk_faults(self._git.workspace):
+            if not tops:
+                self._put_aside(before, after)
             made = self._make_again(shelves, after, tops)
             lines += [f"{name} was gone, and is made again" for name in made.values()]
             for place in self._places(nested):
@@ -185,20 +190,32 @@ class Repositories:
         """Lay out repositories anew that are gone since, where a rollback may write them; their names by key."""
         made = {}
         for key, ids in after.items():
-            held = shelves.held(*ids) if ids[0] and self._theirs else None
-            if held is None or held.about.get("role") != Role.SHARED or not held.beside.get("git"):
+            held = shelves.held(*ids) if ids[0] else Held()
+            where = raw(held.about.get("where", ""))
+            if held.about.get("role") == Role.SESSION and self._session and not tops:
+                place = Place(Role.SESSION, where, self._session, self._session)
+            elif held.about.get("role") == Role.SHARED and self._theirs and held.beside.get("git"):
+                place = Place(Role.SHARED, where, *[self._git.workspace / held.beside["git"]] * 2)
+            else:
                 continue
-            where = raw(held.about["where"])
-            entry, git = self._git.workspace / os.fsdecode(where), self._git.workspace / held.beside["git"]
+            entry = place.git if place.role is Role.SESSION else self._git.workspace / os.fsdecode(where)
             is_chosen = not tops or where.removesuffix(b"/.git") in tops
             if not is_chosen or os.path.lexists(entry) or not entry.parent.is_dir():
                 continue
-            if not places.is_repository(git):
-                lay_out(git, shelves, held)
-            if held.beside["pointer"]:
+            if not places.is_repository(place.git):
+                lay_out(place.git, shelves, held)
+            if held.beside.get("pointer"):
                 entry.write_bytes(raw(held.beside["pointer"]))
-            made[key] = Place(Role.SHARED, where, git, git).name
+            made[key] = place.name
         return made
+
+    def _put_aside(self, before: Collection[bytes], after: Collection[bytes]) -> None:
+        """Take the session's repository out of the way where there was none yet: the next start makes one anew."""
+        if self._session and b"session" in before and b"session" not in after and self._session.is_dir():
+            aside = self._cache.folder / _ASIDE
+            remove_tree(aside)
+            self._cache.folder.mkdir(parents=True, exist_ok=True)
+            os.rename(self._session, aside)
 
     # --- memory -------------------------------------------------------------------------------
 
