@@ -39,9 +39,9 @@ def extra(top: Path) -> dict[str, object]:
     return found | {"one file": sorted(map(sorted, names.values()))}
 
 
-def access(*more: tuple[int, int, int]) -> bytes:
-    """An access list as the system stores it: user 1001 may write."""
-    rows = ((1, 6, -1), (2, 6, 1001), (4, 4, -1), (0x10, 6, -1), (0x20, 4, -1), *more)
+def access(most: int) -> bytes:
+    """An access list as the system stores it: its owner, user 1001 and the mask have most."""
+    rows = ((1, most, -1), (2, most, 1001), (4, 4, -1), (0x10, most, -1), (0x20, 4, -1))
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *row) for row in rows)
 
 
@@ -118,8 +118,8 @@ def attributes_changed(work: Path) -> None:
 
 
 def access_lists(work: Path) -> None:
-    os.setxattr(work / "README", "system.posix_acl_access", access())
-    os.setxattr(work / "src", "system.posix_acl_default", access())
+    os.setxattr(work / "README", "system.posix_acl_access", access(6))
+    os.setxattr(work / "src", "system.posix_acl_default", access(7))
     write(work / "src/born.py", "with the list of its folder\n")
 
 
