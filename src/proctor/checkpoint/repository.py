@@ -6,10 +6,11 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from proctor.checkpoint import export, packing, view
+from proctor.checkpoint import borrow, export, identity, packing, view
 from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.export import Exported
 from proctor.checkpoint.gitstate.repositories import Repositories
+from proctor.checkpoint.identity import Bond
 from proctor.checkpoint.objects import REFS, Objects
 from proctor.checkpoint.plan import Outlook
 from proctor.checkpoint.plumbing import Git
@@ -18,7 +19,6 @@ from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored,
 from proctor.checkpoint.restore import Moved, NotRestored, Restorer
 from proctor.checkpoint.snapshot import WorkingTree
 from proctor.checkpoint.verify import Verified, verify
-from proctor.errors import UsageError
 
 __all__ = ["Change", "ChangeKind", "Entry", "Held", "Moved", "NotRestored", "Restored", "Snapshot", "Store", "Verified"]
 
@@ -45,8 +45,9 @@ class Store:
         repository: Path | None = None,
         theirs: bool = False,
     ) -> None:
-        self._git = Git(workspace, gitdir)
-        _refuse_homes(self._git.workspace)
+        self._git = Git(workspace, gitdir, borrows=not theirs)
+        identity.refuse(self._git.workspace)
+        identity.bond(self._git)
         mine = {raw(os.path.normpath(path)) for path in (*owned, ".proctor")}
         state = os.path.relpath(self._git.gitdir.parent, self._git.workspace)
         if not state.startswith(".."):
@@ -67,7 +68,7 @@ class Store:
                 commit = draft.put_commit(name, held, meta)
                 draft.admit()
             self._objects.point(name, commit)
-            return _snapshot(commit, held, self._tree.files())
+            return _snapshot(commit, held, self._tree.files(), self.borrowed)
 
     def tree_of_working_tree(self) -> Snapshot:
         """The same without a name: good for comparing until the next `gc`."""
@@ -76,7 +77,7 @@ class Store:
                 held = self._tree.record(draft)
                 draft.put_tree(held)
                 draft.admit()
-            return _snapshot(held.tree, held, self._tree.files())
+            return _snapshot(held.tree, held, self._tree.files(), self.borrowed)
 
     def restore(self, safety: str, target: str, paths: Iterable[str] = (), mine: Iterable[str] = ()) -> Restored:
         """Make the workspace equal to `target`, or the chosen files and folders of it; what is at the paths in `mine`
@@ -181,7 +182,26 @@ class Store:
         """Put the checkpoints' small packs together; whether there was something to do. For idle time: it gives way
         to every other call on this store."""
         with self._git.locked():
-            return packing.pack(self._git)
+            return borrow.settle(self._git) or packing.pack(self._git)
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether some objects are the operator's alone still, and would be lost if he removed them."""
+        return bool(self._git.lenders)
+
+    def settle(self) -> bool:
+        """Copy what is borrowed; whether there was something to do. `pack` does it, too."""
+        with self._git.locked():
+            return borrow.settle(self._git)
+
+    def bond(self) -> Bond:
+        """Whether the store was made for this workspace, or came here with it."""
+        return identity.bond(self._git)
+
+    def bind(self) -> None:
+        """Have the store be this workspace's from here on."""
+        with self._git.locked(make=True):
+            identity.bind(self._git)
 
     def gc(self, keep: Collection[str]) -> None:
         """Drop every checkpoint but the commits in `keep`, and give their space back. Slow; for idle time."""
@@ -195,16 +215,15 @@ class Store:
             gone = [f"delete {REFS}{name}\n" for name, commit in names.items() if commit not in keep]
             if gone:
                 self._git.run("update-ref", "--stdin", input="".join(gone).encode())
+            borrow.settle(self._git)
+            borrow.disown(self._git)
             self._git.run("repack", "-a", "-d", "-q")
             self._git.run("prune", "--expire=now")
             self._git.remove_leftovers()
 
 
-def _snapshot(commit: str, held: Held, files: int) -> Snapshot:
+def _snapshot(commit: str, held: Held, files: int, borrowed: bool) -> Snapshot:
     unstable = tuple(sorted(map(text, held.notes.unstable)))
-    return Snapshot(commit, held.tree, files, held.notes.words + held.partly, unstable, state=held.state)
-
-
-def _refuse_homes(workspace: Path) -> None:
-    if workspace in (Path("/"), Path.home()):
-        raise UsageError(f"{workspace}: not a project folder; a workspace is neither `/` nor a home folder")
+    return Snapshot(
+        commit, held.tree, files, held.notes.words + held.partly, unstable, state=held.state, borrowed=borrowed
+    )

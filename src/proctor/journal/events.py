@@ -92,6 +92,14 @@ class SessionStarted(Event, frozen=True, tag="session_started"):
     goal: str
 
 
+class Rebound(Event, frozen=True, tag="rebound"):
+    """The workspace is elsewhere than it `was`: moved, or a copy, which has a `session` of its own from here on."""
+
+    workspace: str
+    was: str
+    session: str = ""
+
+
 class SupervisorStarted(Event, frozen=True, tag="supervisor_started"):
     """A supervisor took the lock. `started` is the process's start time in clock ticks since boot."""
 
@@ -539,6 +547,7 @@ class Unknown(Event, frozen=True, tag="unknown"):
 
 AnyEvent = (
     SessionStarted
+    | Rebound
     | SupervisorStarted
     | SupervisorEnded
     | ContractLoaded

@@ -244,6 +244,11 @@ def _session_started(_: State, row: ev.Row, e: ev.SessionStarted) -> Changes:
     return {"session": e.session, "workspace": e.workspace, "goal": e.goal, "born": row.at}
 
 
+@_on(ev.Rebound)
+def _rebound(state: State, _: ev.Row, e: ev.Rebound) -> Changes:
+    return {"workspace": e.workspace, "session": e.session or state.session}
+
+
 @_on(ev.SupervisorStarted)
 def _supervisor_started(_: State, row: ev.Row, e: ev.SupervisorStarted) -> Changes:
     fact = SupervisorFact(pid=e.pid, boot=e.boot, started=e.started, token=e.token)

@@ -20,6 +20,7 @@ from proctor.supervisor.sweeping import OPERATOR, Sweeper
 from proctor.supervisor.terms import opened
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.toll import Toll
+from proctor.supervisor.whereabouts import settle_in
 from proctor.words import CheckpointKind, SessionStatus
 
 VERBS = ("checkpoint", "prune", "rollback", "undo")
@@ -38,6 +39,7 @@ def carry_out(workspace: Path, verb: str, args: Mapping[str, Any]) -> str:
             if not journal.state().session:
                 journal.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=""))
             store = opened(workspace, folder, names, journal.state().sandbox)
+            settle_in(journal, store, workspace)
             timeline = Timeline(journal, store, Papers(workspace, names).revisions)
             sweeper = Sweeper(journal, timeline, store, folder)
             return asyncio.run(_one(journal, timeline, sweeper, verb, args))

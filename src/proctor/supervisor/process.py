@@ -12,6 +12,7 @@ from typing import Self
 
 import msgspec
 
+from proctor.checkpoint import identity
 from proctor.errors import Unrecoverable, UsageError
 from proctor.trees import file_system
 
@@ -73,8 +74,7 @@ def state_dir_of(workspace: Path, *, outside: bool | None = None) -> Path:
 
 def check_workspace(workspace: Path) -> None:
     """Refuse a workspace that cannot carry a session, in one line."""
-    if workspace in (Path("/"), Path.home()):
-        raise UsageError(f"{workspace}: a workspace is neither `/` nor a home folder; name a project's folder")
+    identity.refuse(workspace)
     if not workspace.is_dir():
         raise UsageError(f"{workspace}: not a folder; name the project's folder")
     state = workspace / STATE_FOLDER

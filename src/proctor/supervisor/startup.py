@@ -36,6 +36,7 @@ from proctor.supervisor.sweeping import Sweeper
 from proctor.supervisor.terms import Terms, opened
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
+from proctor.supervisor.whereabouts import settle_in
 from proctor.trees import remove_tree
 from proctor.words import CheckpointKind, Dimension, SessionStatus, Source, TaskStatus
 from proctor.workspace import files, tasks
@@ -100,6 +101,7 @@ async def open_session(
     if revised:
         _reopen(journal)
     store = opened(workspace, folder, contract.state, backend.name)
+    settle_in(journal, store, workspace)
     timeline = Timeline(journal, store, Papers(workspace, contract.state).revisions)
     await timeline.resume()
     names = contract.state

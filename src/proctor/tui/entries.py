@@ -40,7 +40,7 @@ BODY = 1_000
 RAW_PER_BATCH = 200
 """Plain lines shown of one batch: what comes faster than this is counted, not shown."""
 KINDS = (
-    "session_started", "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
+    "session_started", "rebound", "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
     "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "quarantined", "autorun", "task_moved",
     "checkpoint_taken", "rolled_back", "level_crossed", "ceiling_raised", "degraded", "plateau_signal",
     "plateau_fired", "plateau_reset", "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged",
@@ -322,6 +322,7 @@ def _degraded(e: ev.Degraded) -> Told:
 
 _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.SessionStarted: lambda e: ("session", e.goal),
+    ev.Rebound: lambda e: ("session", f"{'copied' if e.session else 'moved'} here from {e.was}", Role.DIM),
     ev.SupervisorStarted: _supervisor_started,
     ev.SupervisorEnded: lambda e: ("proctor", f"supervisor ended · exit {e.exit_code}", Role.DIM),
     ev.StatusChanged: _status_changed,
