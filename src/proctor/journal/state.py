@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from proctor.journal import events as ev
 from proctor.words import (
+    Certainty,
     CheckpointKind,
     Dimension,
     Level,
@@ -70,12 +71,14 @@ class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class CheckpointState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A checkpoint as its row holds it. `good` is the last good one as of it: itself, unless it is a safety one."""
+    """A checkpoint as its row holds it, and since `confirmed` as that row does. `good` is the last good one as of it:
+    itself, unless it is a safety one, or was never confirmed."""
 
     id: str
     at: datetime
     taken: ev.CheckpointTaken
     good: str = ""
+    confirmed: ev.CheckpointConfirmed | None = None
 
 
 class SupervisorFact(msgspec.Struct, frozen=True):
@@ -417,10 +420,25 @@ def _task_moved(state: State, _: ev.Row, e: ev.TaskMoved) -> Changes:
 
 @_on(ev.CheckpointTaken)
 def _checkpoint_taken(state: State, row: ev.Row, e: ev.CheckpointTaken) -> Changes:
-    good = e.id if e.checkpoint in GOOD else state.good
+    good = e.id if e.checkpoint in GOOD and e.certainty is Certainty.CONFIRMED else state.good
     taken = CheckpointState(id=e.id, at=row.at, taken=e, good=good)
     changes: Changes = {"checkpoints": (*state.checkpoints, taken), "good": good, "tree": e.tree}
     return {**changes, "tasks": _unseen(state.tasks)} if e.edited else changes
+
+
+@_on(ev.CheckpointConfirmed)
+def _checkpoint_confirmed(state: State, _: ev.Row, e: ev.CheckpointConfirmed) -> Changes:
+    def confirmed(one: CheckpointState) -> CheckpointState:
+        found = {"commit": e.commit, "tree": e.tree, "state": e.state, "files": e.files}
+        taken = replace(one.taken, certainty=Certainty.CONFIRMED, **found)
+        good = one.id if taken.checkpoint in GOOD else one.good
+        return replace(one, taken=taken, good=good, confirmed=e)
+
+    checkpoints = tuple(confirmed(one) if one.id == e.id else one for one in state.checkpoints)
+    changes: Changes = {"checkpoints": checkpoints}
+    if checkpoints and checkpoints[-1].id == e.id:
+        changes |= {"good": checkpoints[-1].good, "tree": e.tree}
+    return changes
 
 
 @_on(ev.CheckpointsPruned)

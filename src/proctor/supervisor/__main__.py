@@ -31,6 +31,8 @@ FEED = 5
 """Changed paths of one moment that are named in the log."""
 BEAT = 0.1
 """Seconds between looks at the inbox, the clocks and the budgets."""
+TIDY_EVERY = 20.0
+"""Seconds between looks at whether the store's packs have become many."""
 SIGNS_EVERY = 20
 """Beats between looks at the worker's signs of life."""
 
@@ -54,16 +56,28 @@ async def pulse(s: Session, desk: Desk) -> None:
         await asyncio.sleep(BEAT)
 
 
+async def tidy(s: Session) -> None:
+    """Put the store's small packs together while nothing wants it."""
+    while True:
+        await asyncio.sleep(TIDY_EVERY)
+        try:
+            await s.timeline.pack()
+        except ProctorError as error:
+            s.log_once("checkpoint", f"what is stored could not be packed: {error}")
+
+
 async def watch(s: Session) -> None:
     """Follow the workspace: signs of life, the live blast radius, lines for the log. A hint, never the truth."""
     owned = {*s.terms.contract.state.owned}
     async with Watcher(s.workspace) as feed:
+        s.timeline.touched.begin(lambda: feed.alive and not feed.behind)
         why = feed.reason
         async for group in feed:
             if feed.reason != why:
                 why = feed.reason
                 s.log("watch", f"the watcher is down, the folder is walked instead: {why}" if why else "watching again")
             touches = [touch for touch in group if touch.path not in owned]
+            s.timeline.touched.add(touch.path for touch in touches)
             if s.running is not None and touches:
                 s.running.touched = True
                 s.running.last_sign = time.monotonic()
@@ -101,7 +115,7 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     contract = startup.preflight(workspace)
     s, desk = await startup.open_session(workspace, lock, contract, options)
     beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
-    beside.add(asyncio.create_task(watch_repositories(s)))
+    beside |= {asyncio.create_task(watch_repositories(s)), asyncio.create_task(tidy(s))}
     looping = asyncio.create_task(loop.run(s, desk))
     stop = inbox.new_order("stop", s.state.session, s.journal.token, "SIGTERM", {})
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, s.interrupt, stop)

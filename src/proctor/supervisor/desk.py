@@ -121,7 +121,7 @@ class Desk:
     async def _checkpoint(self, order: Order) -> None:
         try:
             note, name = (str(order.args.get(key, "")) for key in ("note", "name"))
-            taken = await self._s.timeline.checkpoint(CheckpointKind.ASKED, safe_line(note), name)
+            taken = await self._s.timeline.checkpoint(CheckpointKind.ASKED, safe_line(note), name, at_once=True)
         except ProctorError as error:
             return self.close(order, "refused", str(error))
         return self.close(order, "done", handles.described(taken))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from proctor.errors import UsageError
-from proctor.journal import events as ev
 from proctor.journal.state import CheckpointState, State
 from proctor.text import safe_line
-from proctor.units import counted
+from proctor.units import counted, format_duration
+from proctor.words import Certainty
 
 START, PRESENT = "start", "present"
 _SHOWN = 8
@@ -41,11 +41,21 @@ def called(one: CheckpointState) -> str:
     return f"{one.id} ({one.taken.name})" if one.taken.name else one.id
 
 
-def described(taken: ev.CheckpointTaken) -> str:
-    """What a checkpoint holds, in one line."""
+def described(one: CheckpointState) -> str:
+    """What a checkpoint holds and how long it took, in one line."""
+    taken = one.taken
     name = f" ({taken.name})" if taken.name else ""
     left = f"; {counted(len(taken.skipped), 'path')} not kept: see `proctor show --id {taken.id}`"
-    return f"checkpoint {taken.id}{name}: {counted(taken.files, 'file')}{left if taken.skipped else ''}"
+    return f"checkpoint {taken.id}{name}: {counted(taken.files, 'file')}{took(one)}{left if taken.skipped else ''}"
+
+
+def took(one: CheckpointState) -> str:
+    """How long a checkpoint took to be kept and to be confirmed."""
+    ms = one.taken.ms
+    if one.confirmed is not None:
+        return f", kept after {format_duration(ms)}, confirmed after {format_duration(ms + one.confirmed.ms)}"
+    certainty = "confirmed" if one.taken.certainty is Certainty.CONFIRMED else "not confirmed, kept"
+    return f", {certainty} after {format_duration(ms)}" if ms else ""
 
 
 def check_name(state: State, name: str) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,15 +21,18 @@ from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.journal import events as ev
 from proctor.journal.encoding import unescaped
 from proctor.journal.port import JournalPort
-from proctor.journal.state import CheckpointState
+from proctor.journal.state import MOST_PATHS, CheckpointState
 from proctor.supervisor import handles
 from proctor.supervisor import record as rec
 from proctor.supervisor.authors import KINDS, story
 from proctor.supervisor.toll import whose
+from proctor.supervisor.touched import Touched
 from proctor.text import safe_line
-from proctor.words import CheckpointKind
+from proctor.words import Certainty, CheckpointKind
 from proctor.workspace.autorun import autorun
 
+P = ParamSpec("P")
+T = TypeVar("T")
 TRIES = 4
 """Rollbacks tried in a row while something outside the session goes on writing into the workspace."""
 
@@ -43,6 +48,7 @@ class Timeline:
         self._store = store
         self._revisions = revisions
         self._proved: set[str] = set()
+        self.touched = Touched()
         self._busy = asyncio.Lock()
 
     @contextlib.asynccontextmanager
@@ -54,26 +60,63 @@ class Timeline:
     async def snapshot(self, name: str) -> Snapshot:
         """Store the present tree under a ref; no row, so no checkpoint yet."""
         async with self._busy:
-            return await asyncio.to_thread(self._store.snapshot, name, self._parent(), b"")
+            return await self._look(self._store.snapshot, name, self._parent(), b"")
 
     async def present(self) -> Snapshot:
         """The present tree, without a name: good for comparing."""
         async with self._busy:
-            return await asyncio.to_thread(self._store.tree_of_working_tree)
+            return await self._look(self._store.tree_of_working_tree)
 
-    async def checkpoint(self, kind: CheckpointKind, note: str = "", name: str = "") -> ev.CheckpointTaken:
-        """Take a checkpoint of everything present. `name` is the operator's own word for it; UsageError if taken."""
+    async def checkpoint(
+        self, kind: CheckpointKind, note: str = "", name: str = "", *, at_once: bool = False
+    ) -> CheckpointState:
+        """Take a checkpoint of everything present. `name` is the operator's own word for it; UsageError if taken.
+
+        `at_once` keeps it before everything is looked at, where the watcher has a list of what changed: it has its
+        row then, and another one once the look has borne it out.
+        """
         async with self._busy:
             if name:
                 handles.check_name(self._journal.state(), name)
-            taken = replace(await self._take(kind, note), name=name)
-            self._journal.append(taken)
-            return taken
+            parent, listed = self._parent(), self.touched.paths
+            taken = await self._take(kind, note, listed if at_once else None)
+            self._journal.append(replace(taken, name=name))
+            if taken.certainty is Certainty.PROVISIONAL:
+                await self._confirm(taken, parent)
+            return self._journal.state().checkpoints[-1]
+
+    async def _confirm(self, taken: ev.CheckpointTaken, parent: str | None) -> None:
+        """Hold a provisional checkpoint against everything present."""
+        began = time.monotonic()
+        meta = await asyncio.to_thread(self._store.meta, taken.commit)
+        found = await self._look(self._store.confirm, taken.id, taken.commit, parent, meta)
+        confirmed = ev.CheckpointConfirmed(
+            id=taken.id, commit=found.commit, tree=found.tree, state=found.state, files=found.files, ms=_since(began)
+        )
+        if found.tree != taken.tree:
+            missed = await asyncio.to_thread(self._store.diff, taken.commit, found.commit, ignored=True)
+            confirmed = replace(confirmed, missed=tuple(change.path for change in missed[:MOST_PATHS]))
+        self._journal.append(confirmed)
+
+    async def pack(self) -> bool:
+        """Put what was stored together, unless something is going on; whatever begins meanwhile ends it."""
+        if self._busy.locked():
+            return False
+        try:
+            return await asyncio.to_thread(self._store.pack)
+        except asyncio.CancelledError:
+            self._store.give_way()
+            raise
+
+    async def _look(self, look: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Have the store record the tree, so that what was touched before counts no more."""
+        with self.touched.recording():
+            return await asyncio.to_thread(look, *args, **kwargs)
 
     async def adopt(self) -> ev.CheckpointTaken | None:
         """Where the operator changed the tree since it was last seen, what is there is a good checkpoint of his."""
         async with self._busy:
-            present = await asyncio.to_thread(self._store.tree_of_working_tree)
+            present = await self._look(self._store.tree_of_working_tree)
             seen = self._journal.state().tree
             # Ignored files that are kept are part of a tree, but programs of all kinds write them.
             if present.tree == seen or not await asyncio.to_thread(self._store.diff, seen, present.tree):
@@ -172,13 +215,15 @@ class Timeline:
         assert target is not None
         back = ev.RolledBack(safety=begun.safety, target=begun.target, way=begun.way, paths=begun.paths)
         try:
-            restored = await asyncio.to_thread(
+            restored = await self._look(
                 self._store.restore, safety.taken.commit, target.taken.commit, _odd(begun.paths), _odd(begun.mine)
             )
         except ProctorError as error:
             self._journal.append(replace(back, failed=str(error)))
             raise
-        lost = (f"{safe_line(path, 200)}: the repository that was here is gone" for path in restored.missing)
+        lost = [f"{safe_line(path, 200)}: the repository that was here is gone" for path in restored.missing]
+        if target.taken.certainty is Certainty.PROVISIONAL:
+            lost.append(f"{target.id} was never confirmed: it holds what was seen to change, and perhaps not all")
         back = replace(
             back,
             changed=restored.changed,
@@ -202,11 +247,19 @@ class Timeline:
             raise UsageError(f"all that differs from {target.id} is your own work; nothing to take back")
         return tuple(sorted(change.path for change in changes if change.path in mine))
 
-    async def _take(self, kind: CheckpointKind, note: str) -> ev.CheckpointTaken:
+    async def _take(self, kind: CheckpointKind, note: str, listed: Collection[str] | None = None) -> ev.CheckpointTaken:
+        """Store what is present; only what is `listed`, if that will do."""
+        began = time.monotonic()
         one = self._record()
         await self._prove(one)
-        snapshot = await asyncio.to_thread(self._store.snapshot, one.id, self._parent(), rec.encode(one))
-        return rec.row(kind, snapshot, one, note=note)
+        parent, meta = self._parent(), rec.encode(one)
+
+        def taken() -> Snapshot:
+            at_once = None if listed is None else self._store.provisional(one.id, listed, parent, meta)
+            return at_once or self._store.snapshot(one.id, parent, meta)
+
+        snapshot = await self._look(taken)
+        return rec.row(kind, snapshot, one, note=note, ms=_since(began))
 
     def _record(self) -> rec.Record:
         return rec.record(self._journal.state(), *self._revisions())
@@ -224,6 +277,11 @@ class Timeline:
     def _parent(self) -> str | None:
         checkpoints = self._journal.state().checkpoints
         return checkpoints[-1].taken.commit if checkpoints else None
+
+
+def _since(began: float) -> int:
+    """Milliseconds since a moment of the clock that never goes back."""
+    return round((time.monotonic() - began) * 1000)
 
 
 def _same(one: ev.CheckpointTaken, other: ev.CheckpointTaken | Snapshot) -> bool:

@@ -45,6 +45,8 @@ class Watcher:
     def __init__(self, workspace: Path, most_folders: int = MOST_FOLDERS, pause: float = 2.0) -> None:
         self.alive = True
         self.reason = ""
+        self.behind = False
+        """Whether more has changed than was reported, until a walk has caught up."""
         self._root = workspace.absolute()
         self._tree = Tree(self._root, ignore.load(workspace))
         self._most_folders = most_folders
@@ -99,7 +101,7 @@ class Watcher:
             self._post(self._ready.set)
             while (paths := self._next(notify, _GROUP_MS if behind else 0)) is not None:
                 self._emit(self._tree.look(paths))
-                behind = behind or len(paths) >= _FLOOD or bool(self._tree.fresh)
+                behind = self.behind = behind or len(paths) >= _FLOOD or bool(self._tree.fresh)
                 if not behind or time.monotonic() < due:
                     continue
                 started = time.monotonic()
@@ -107,7 +109,7 @@ class Watcher:
                     with notify:
                         notify = self._open()
                 self._emit(self._tree.walk())
-                behind = bool(self._tree.fresh)
+                behind = self.behind = bool(self._tree.fresh)
                 due = time.monotonic() + _SHARE * (time.monotonic() - started)
         finally:
             notify.close()
