@@ -81,18 +81,18 @@ class Sweeper:
             if not free:
                 return Swept(gone, None)
             freed = await asyncio.to_thread(self._free, gone, _before(keep))
-            if freed and why == OPERATOR:
-                self._journal.append(ev.Logged(room="retention", text=f"{format_size(freed)} freed"))
+            if freed:
+                self._journal.append(ev.Logged(room="retention", text=f"{format_size(freed)} came free again"))
             return Swept(gone, freed)
 
     async def tidy(self, keep: int | None) -> str:
-        """In idle time, by the contract: let go of what is older than `keep` milliseconds (None: of nothing). What is
-        worth a line, or "". Trouble is told and no more: the space can wait."""
+        """In idle time, by the contract: let go of what is older than `keep` milliseconds (None: of nothing). The
+        trouble that there was, or "": it is told and no more, for the space can wait."""
         try:
-            swept = await self.sweep(keep or FOREVER, KEEP)
+            await self.sweep(keep or FOREVER, KEEP)
         except (ProctorError, OSError) as error:
             return f"what is old stays for now: {safe_line(str(error))}"
-        return f"older than the contract keeps: {swept.describe()}" if swept.gone else ""
+        return ""
 
     def _free(self, gone: Dispensable, before: datetime) -> int:
         state = self._journal.state()

@@ -218,8 +218,15 @@ def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
     if e.checkpoint is CheckpointKind.SAFETY:
         return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything before the rollback", Role.DIM
     what = f"task {e.task}" if e.checkpoint is CheckpointKind.TASK else str(e.checkpoint)
-    note = f" · {e.note}" if e.note else ""
-    return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id} {what}{note}", Role.DIM
+    said = "".join(f" · {word}" for word in (e.name, e.note) if word)
+    return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id} {what}{said}", Role.DIM
+
+
+def _pruned(e: ev.CheckpointsPruned) -> Told:
+    why = "older than the contract keeps" if e.why == "keep" else "pruned"
+    gone = [f"{counted(len(e.ids), 'checkpoint')} ({_some(e.ids)})"] if e.ids else []
+    gone += [f"the raw output of {counted(len(e.iterations), 'iteration')}"] if e.iterations else []
+    return "kept", f"{why}: {' and '.join(gone)}", Role.DIM
 
 
 def _rolled_back(e: ev.RolledBack) -> Told:
@@ -338,6 +345,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Autorun: _autorun,
     ev.TaskMoved: lambda e: ("task", f"{e.task} {e.status}" + (f": {e.why}" if e.why else "")),
     ev.CheckpointTaken: _checkpoint_taken,
+    ev.CheckpointsPruned: _pruned,
     ev.TaskCommitted: lambda e: ("kept", f"task {e.task} is commit {e.commit[:12]} on the session branch", Role.DIM),
     ev.RolledBack: _rolled_back,
     ev.LevelCrossed: _level_crossed,

@@ -37,7 +37,7 @@ def name(checkpoint: CheckpointState) -> str:
         case CheckpointKind.TASK:
             return f"task {safe_line(str(taken.task), 12)}"
         case CheckpointKind.ASKED:
-            return safe_line(taken.note, 20) or taken.id
+            return safe_line(taken.name or taken.note, 20) or taken.id
         case _:
             return taken.id
 
