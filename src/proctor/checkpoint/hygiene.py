@@ -57,12 +57,11 @@ def environment(gitdir: Path, work: Path) -> dict[str, str]:
 
     An explicit GIT_DIR also keeps git from looking for repositories, and from caring who owns them.
     """
-    home = os.environ.get("HOME", "/nonexistent")
     who = {"NAME": "proctor", "EMAIL": "proctor@localhost"}
     return {
         **({"TMPDIR": os.environ["TMPDIR"]} if "TMPDIR" in os.environ else {}),
-        "PATH": search_path(),
-        **_settings(home, os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"),
+        "PATH": _safe_path(os.environ.get("PATH", os.defpath)),
+        **_settings(*_homes()),
         **{f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()},
         "GIT_DIR": str(gitdir),
         "GIT_OBJECT_DIRECTORY": str(gitdir / "objects"),
@@ -91,6 +90,19 @@ def forget_parent() -> None:
         del os.environ[name]
 
 
+def user_ignores() -> str:
+    """The file with the user's own list of what no project keeps."""
+    return _user_ignores(*_homes())
+
+
+def _homes() -> tuple[str, str]:
+    home = os.environ.get("HOME", "/nonexistent")
+    return home, os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+
+
+_safe_path = functools.cache(search_path)  # every folder above every folder of it is looked at
+
+
 @functools.cache
 def _settings(home: str, xdg: str) -> dict[str, str]:
     config = {**_CONFIG, "core.excludesFile": _user_ignores(home, xdg)}
@@ -102,8 +114,8 @@ def _settings(home: str, xdg: str) -> dict[str, str]:
     return pairs
 
 
+@functools.cache
 def _user_ignores(home: str, xdg: str) -> str:
-    """The user's own list of what no project keeps."""
     ask = [git_program(), "config", "--global", "--type=path", "--get", "core.excludesFile"]
     env = {"HOME": home, "XDG_CONFIG_HOME": xdg, "PATH": search_path(), "GIT_DIR": os.devnull}
     said = subprocess.run(ask, cwd="/", env=env, capture_output=True, check=False).stdout.strip()

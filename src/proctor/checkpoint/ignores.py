@@ -7,12 +7,17 @@ in its index. Nothing there is written, and none of its configuration is used.
 from __future__ import annotations
 
 import bisect
+import contextlib
+import hashlib
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from proctor.checkpoint.hygiene import user_ignores
+from proctor.checkpoint.patterns import Wishes
 from proctor.checkpoint.plumbing import Git, GitFailed, joined, split, write_file
+from proctor.checkpoint.policy import DEFAULT, Keep
 
 _LIMIT = 1 << 20
 
@@ -20,22 +25,47 @@ _LIMIT = 1 << 20
 class Ignores:
     """The ignore rules of one workspace."""
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, keep: Keep = DEFAULT) -> None:
         self._git = git
+        self.wishes = Wishes(git, keep)
+        self._index: Path | None = None
+        self._index_as: tuple[int, ...] = ()
         self._tracked: list[bytes] = []
         self._tracked_as: tuple[int, ...] = ()
 
-    def refresh(self) -> None:
-        """Lay the user's `info/exclude` where the store's own commands read it."""
+    def refresh(self) -> bytes:
+        """Lay the user's `info/exclude` where the store's own commands read it. What is returned is another as soon
+        as one of the rules that do not lie in the tree is, or what the user's git tracks."""
         gitdir = _gitdir_of(self._git.workspace)
         common = gitdir and _pointed(gitdir / "commondir", gitdir, b"")
         rules = _read((common or gitdir) / "info" / "exclude") if gitdir else b""
         place = self._git.gitdir / "info" / "exclude"
         if _read(place) != rules:
             write_file(place, rules)
-        self._read_tracked(gitdir)
+        self._index = gitdir / "index" if gitdir else None
+        state = _regular(self._index) if self._index else None
+        self._index_as = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) if state else ()
+        users = Path(user_ignores())
+        everything = repr((rules, users, _read(users), self._index_as, self.wishes.mark)).encode()
+        return hashlib.sha256(everything).digest()
 
     def matching(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Those of the paths that rules and the contract leave out."""
+        asked = list(paths)
+        return self.wishes.amended(self._ruled(asked), asked)
+
+    def excluded(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Those of the paths that the contract leaves out, whoever tracks them."""
+        return self.wishes.exclude.matching(paths)
+
+    def wanted(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Those of the paths that rules would leave out and the contract does not."""
+        if not self.wishes.include:
+            return set()
+        wanted = self._ruled(self.wishes.include.matching(paths))
+        return {path for path in wanted - self.excluded(wanted) if not self.is_tracked(path)}
+
+    def _ruled(self, paths: Iterable[bytes]) -> set[bytes]:
         """Those of the paths that rules leave out. A path of which git cannot say it, it does not leave out."""
         asked = list(paths)
         if not asked:
@@ -45,31 +75,31 @@ class Ignores:
             said = self._git.run("check-ignore", "-z", "--stdin", "--no-index", input=told, ok=(0, 1))
         except GitFailed:  # a path that a link leads to meanwhile
             middle = len(asked) // 2
-            return self.matching(asked[:middle]) | self.matching(asked[middle:]) if middle else set()
+            return self._ruled(asked[:middle]) | self._ruled(asked[middle:]) if middle else set()
         return {path.removeprefix(b"./") for path in split(said)}
 
     def is_tracked(self, path: bytes) -> bool:
         """Whether the user's git tracks this path, whatever the rules say."""
-        at = bisect.bisect_left(self._tracked, path)
-        return at < len(self._tracked) and self._tracked[at] == path
+        tracked = self._names()
+        at = bisect.bisect_left(tracked, path)
+        return at < len(tracked) and tracked[at] == path
 
     def tracked_below(self, folder: bytes) -> list[bytes]:
         """The paths in a folder that the user's git tracks."""
-        first = bisect.bisect_left(self._tracked, folder + b"/")
-        return self._tracked[first : bisect.bisect_left(self._tracked, folder + b"0", lo=first)]
+        tracked = self._names()
+        first = bisect.bisect_left(tracked, folder + b"/")
+        return tracked[first : bisect.bisect_left(tracked, folder + b"0", lo=first)]
 
-    def _read_tracked(self, gitdir: Path | None) -> None:
-        index = gitdir / "index" if gitdir else None
-        state = _regular(index) if index else None
-        seen = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) if state else ()
-        if seen == self._tracked_as:
-            return
-        self._tracked, self._tracked_as = [], seen
-        if state:
-            try:
-                self._tracked = sorted(split(self._git.run("ls-files", "-z", env={"GIT_INDEX_FILE": str(index)})))
-            except GitFailed:
-                return
+    def _names(self) -> list[bytes]:
+        """All that the user's git tracks: read when first asked about, and when its index is another."""
+        if self._index_as != self._tracked_as:
+            self._tracked, self._tracked_as = [], self._index_as
+            if self._index_as:
+                with contextlib.suppress(GitFailed):
+                    env = {"GIT_INDEX_FILE": str(self._index)}
+                    names = set(split(self._git.run("ls-files", "-z", env=env)))
+                    self._tracked = sorted(names - self.wishes.exclude.listed(env))
+        return self._tracked
 
 
 def _gitdir_of(workspace: Path) -> Path | None:

@@ -191,7 +191,8 @@ class Notes:
 
     `ignored`: kept although ignore rules leave them out. `closed` and `left`: ignored folders and files that are not.
     `skipped`: other paths that are not kept, with the reason. `bare`: kept without their extended attributes, which
-    were too many. `repositories`: folders with a `.git` of their own.
+    were too many. `repositories`: folders with a `.git` of their own. `stirs`: a number for how each closed folder
+    looked of which nothing is kept.
     """
 
     parent: str = ""
@@ -202,6 +203,12 @@ class Notes:
     unstable: frozenset[bytes] = frozenset()
     repositories: frozenset[bytes] = frozenset()
     bare: frozenset[bytes] = frozenset()
+    stirs: dict[bytes, int] = field(default_factory=dict)
+
+    def stirred(self, since: Notes) -> frozenset[bytes]:
+        """Closed folders that changed since the other notes were made, or came, or went; what changed is not kept."""
+        differing = {path for path, _ in self.stirs.items() ^ since.stirs.items()}
+        return frozenset(path for path in differing if path in since.stirs or path not in since.closed)
 
     @property
     def not_kept(self) -> frozenset[bytes]:
@@ -225,6 +232,7 @@ class Notes:
                 "unstable": _texts(self.unstable),
                 "repositories": _texts(self.repositories),
                 "bare": _texts(self.bare),
+                "stirs": _named(self.stirs),
             }
         )
 
@@ -240,6 +248,7 @@ class Notes:
             frozenset(map(raw, data["unstable"])),
             frozenset(map(raw, data["repositories"])),
             frozenset(map(raw, data.get("bare", ()))),
+            {raw(path): look for path, look in data.get("stirs", {}).items()},
         )
 
 

@@ -1,30 +1,40 @@
-"""Finding out what may differ from the private index, by looking at all of the tree and reading none of its files."""
+"""Finding out what may differ from the private index, by looking at all of the tree and reading none of its files.
+
+Git compares the files of the index with the tree, meanwhile the folders are looked at here: those that did not change
+are remembered. What is in no index is sorted by the ignore rules.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import os
 import stat
+import zlib
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from proctor.checkpoint.extras import attributes_of
+from msgspec.structs import replace
+
+from proctor.checkpoint.folders import UNKNOWN, Memory, Survey, below, fitted, mark_of, settled
+from proctor.checkpoint.folders import split as names_of
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.plumbing import Git, split
-from proctor.checkpoint.record import Attributes, is_below, is_inside, parents
-from proctor.checkpoint.shelf import is_folder
+from proctor.checkpoint.record import Attributes, is_below, is_inside
+from proctor.checkpoint.sorting import Sorting, is_rules
 
-WORTH_ASKING = 1000
-"""Paths that one look at the ignore rules should be about."""
+_STIRRING = 4000
+"""Names in closed folders that one look is about, in the order of their paths; of the others only the folder is."""
 
 
 @dataclass(slots=True)
 class Walk:
-    """The folders of the tree. `children` counts what each one holds, `odd` has their modes where uncommon,
-    `attributes` their extended attributes, `special` are FIFOs, sockets and devices, `repositories` folders with a
-    `.git` of their own, `unreadable` folders that may not be entered."""
+    """The folders of the tree. `read` are those that were not as remembered, `children` counts what each one holds,
+    `odd` has their modes where uncommon, `attributes` their extended attributes, `special` are FIFOs, sockets and
+    devices, `repositories` folders with a `.git` of their own, `unreadable` folders that may not be entered."""
 
+    read: set[bytes] = field(default_factory=set)
     children: Counter[bytes] = field(default_factory=Counter)
     odd: dict[bytes, int] = field(default_factory=dict)
     attributes: dict[bytes, Attributes] = field(default_factory=dict)
@@ -35,150 +45,141 @@ class Walk:
 
 @dataclass(slots=True)
 class Scan:
-    """`suspects` are in the index and look different or gone; `new` and `ignored` are files that are not in it;
-    `closed` are ignored folders, of which nothing is kept but what git tracks; `still` are those of the paths asked
-    about which rules leave out."""
+    """`suspects` are in the index and look different or gone, `unseen` are those of them that git would not name;
+    `new` and `ignored` are files that are not in it; `closed` are ignored folders, of which nothing is kept but what
+    git tracks, and `stirs` how those looked that hold no such thing; `still` are those of the paths asked about which
+    rules leave out."""
 
     suspects: set[bytes] = field(default_factory=set)
+    unseen: set[bytes] = field(default_factory=set)
     new: set[bytes] = field(default_factory=set)
     ignored: set[bytes] = field(default_factory=set)
     closed: set[bytes] = field(default_factory=set)
     still: set[bytes] = field(default_factory=set)
+    stirs: dict[bytes, int] = field(default_factory=dict)
     walk: Walk = field(default_factory=Walk)
+    memory: Memory = field(default_factory=Memory)
+    is_whole: bool = False
+
+    def settled(self, index: Path, into: Collection[bytes], out_of: Collection[bytes]) -> Memory:
+        """What to remember beside an index that took files in and let others go.
+
+        If more may be in it than was seen here, its names are read again next time; and rules are asked again that
+        may have changed while they were obeyed.
+        """
+        folders = settled(self.memory.folders, into, out_of)
+        is_whole = self.is_whole and all(path.rpartition(b"/")[0] in folders for path in into)
+        is_ruled = not any(map(is_rules, self.suspects | self.new | self.ignored))
+        mark, rules = mark_of(index) if is_whole else UNKNOWN, self.memory.rules if is_ruled else UNKNOWN
+        return replace(self.memory, index=mark, rules=rules, folders=folders)
 
 
 def scan(
     git: Git,
     ignores: Ignores,
     owned: Collection[bytes],
+    memory: Memory,
+    now: int,
     *,
     env: Mapping[str, str],
     untouched: Collection[bytes],
     asked: Collection[bytes],
+    unseen: Collection[bytes],
 ) -> Scan:
     """Compare the tree with an index by file status. No file is forgotten: each is in the index, in one of the
-    sets, in a closed folder, or owned. The folders in `untouched` are not walked."""
-    ignores.refresh()
-    with (
-        git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all", env=env) as differing,
-        git.start("ls-files", "-z", "-o", "--directory", env=env) as others,
-    ):
-        listed, suspects = split(others.output()), set(split(differing.output()))
-    listed += [path + b"/" for path in suspects if is_folder(git.top + b"/" + path)]  # git hides these: it has a file
-    seen, hollow = _sorted(git.top, ignores, listed, owned, asked)
-    for folder in sorted(hollow):
-        if tracked := ignores.tracked_below(folder):
-            hollow.discard(folder)
-            seen.new.update(tracked)
-    seen.suspects = suspects
-    seen.walk = walked(git.top, hollow.union(owned, untouched), git.umask)
+    sets, in a closed folder, or owned. The `untouched` are not walked; `unseen` are suspects whatever git says. The
+    look began at `now` (ns)."""
+    with git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all", env=env) as differing:
+        memory = fitted(git, memory, env)
+        sorting = _sorted(git, ignores, owned, memory, now, asked=asked)
+        seen = _scanned(git, sorting, untouched)
+        suspects = set(split(differing.output()))
+    unnamed = set(unseen) - suspects
+    suspects |= unnamed
+    if sorting.is_remembering and any(map(is_rules, suspects)):
+        sorting = _sorted(git, ignores, owned, replace(memory, rules=UNKNOWN), now, asked=asked)
+        seen = _scanned(git, sorting, untouched)
+    gone = memory.folders.keys() - seen.memory.folders.keys()
+    lost = (path for folder in gone for path in below(folder, memory.folders[folder].files))
+    seen.is_whole = sorting.survey.is_whole and suspects.issuperset(lost)
+    seen.suspects, seen.unseen = suspects, unnamed
     return seen
 
 
-def ignored_folders(git: Git, ignores: Ignores, owned: Collection[bytes]) -> set[bytes]:
+def ignored_folders(git: Git, ignores: Ignores, owned: Collection[bytes], memory: Memory, now: int) -> set[bytes]:
     """The outermost folders that ignore rules name."""
-    ignores.refresh()
-    listed = split(git.run("ls-files", "-z", "-o", "--directory"))
-    return _sorted(git.top, ignores, listed, owned, ())[0].closed
-
-
-def walked(top: bytes, closed: Collection[bytes], umask: int) -> Walk:
-    """Walk all folders but the `closed` ones."""
-    found = Walk()
-    common = 0o777 & ~umask
-    todo = [b""]
-    while todo:
-        folder = todo.pop()
-        prefix = folder + b"/" if folder else b""
-        try:
-            entries = os.scandir(top + b"/" + folder)
-        except PermissionError:
-            found.unreadable.add(folder)
-            continue
-        except OSError:  # gone since it was listed
-            continue
-        count = 0
-        with entries:
-            for entry in entries:
-                path = prefix + entry.name
-                if entry.name == b".git":
-                    if folder:
-                        found.repositories.add(folder)
-                elif path in closed:
-                    continue
-                elif entry.is_dir(follow_symlinks=False):
-                    count += 1
-                    todo.append(path)
-                    mode = _mode(entry)
-                    if mode not in (common, None):
-                        found.odd[path] = mode
-                    if attributes := attributes_of(top + b"/" + path):
-                        found.attributes[path] = attributes
-                elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-                    count += 1
-                else:
-                    found.special.add(path)
-        found.children[folder] = count
-    return found
-
-
-def _mode(entry: os.DirEntry[bytes]) -> int | None:
-    try:
-        return stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
-    except OSError:
-        return None
+    return _sorted(git, ignores, owned, fitted(git, memory, {}), now, asked=()).closed
 
 
 def _sorted(
-    top: bytes, ignores: Ignores, listed: list[bytes], owned: Collection[bytes], asked: Collection[bytes]
-) -> tuple[Scan, set[bytes]]:
-    """Sort what is not in the index by the ignore rules; also the closed folders that hold nothing in the index.
-
-    Git lists a folder alone if nothing of it is in the index, so that folders which rules name are never entered.
-    The others are looked through here: git would not enter a repository inside the tree.
-    """
-    seen, hollow = Scan(), set[bytes]()
-    listed = [path for path in listed if not is_below(path.rstrip(b"/"), owned)]
-    files = [path for path in listed if not path.endswith(b"/")]
-    folders = [path[:-1] for path in listed if path.endswith(b"/")]
-    above = {parent for path in (*files, *folders) for parent in parents(path)}
-    named = ignores.matching({*files, *folders, *above, *asked})
-    seen.still = {path for path in asked if path in named and not ignores.is_tracked(path)}
-    seen.closed = {folder for folder in above & named if not is_inside(folder, named)}
-    levels = [(files, folders)]
-    while levels:
-        for files, folders in levels:
-            open_files = [path for path in files if not is_inside(path, seen.closed)]
-            seen.ignored.update(path for path in open_files if path in named and not ignores.is_tracked(path))
-            seen.new.update(path for path in open_files if path not in named or ignores.is_tracked(path))
-            open_folders = [path for path in folders if not is_inside(path, seen.closed)]
-            hollow.update(path for path in open_folders if path in named)
-            seen.closed |= hollow
-        levels = _levels(top, [path for path in open_folders if path not in named], owned)
-        named = ignores.matching(path for level in levels for paths in level for path in paths)
-    return seen, hollow
+    git: Git, ignores: Ignores, owned: Collection[bytes], memory: Memory, now: int, *, asked: Collection[bytes]
+) -> Sorting:
+    """All that is in the tree, by rules as they were judged before where that can be relied on."""
+    rules = ignores.refresh()
+    seen = Sorting(Survey(git.top, owned, memory.folders, memory.indexed, now), ignores, memory, rules)
+    if seen.is_remembering and seen.holds_rules:
+        return _sorted(git, ignores, owned, replace(memory, rules=UNKNOWN), now, asked=asked)
+    seen.sort(asked)
+    return seen
 
 
-def _levels(top: bytes, folders: list[bytes], owned: Collection[bytes]) -> list[tuple[list[bytes], list[bytes]]]:
-    """The files and the folders right below some folders, and so on down until it is worth asking git about them.
+def _scanned(git: Git, sorting: Sorting, untouched: Collection[bytes]) -> Scan:
+    return Scan(
+        new=sorting.new,
+        ignored=sorting.ignored,
+        closed=sorting.closed,
+        still=sorting.still,
+        stirs=_stirs(git.top, sorting.hollow),
+        walk=_walk(sorting, untouched, git.umask),
+        memory=Memory(rules=sorting.rules, judged=sorting.judged, folders=sorting.survey.folders),
+    )
 
-    Asked level by level, a tree of a thousand nested folders would start git a thousand times.
-    """
-    levels: list[tuple[list[bytes], list[bytes]]] = []
-    while folders and sum(len(files) + len(below) for files, below in levels) < WORTH_ASKING:
-        files, folders = _children(top, folders, owned)
-        levels.append((files, folders))
-    return levels
+
+def _walk(sorting: Sorting, untouched: Collection[bytes], umask: int) -> Walk:
+    """The folders that were entered, but for the untouched."""
+    folders, beside = sorting.survey.folders, sorting.hollow.union(untouched)
+    found = Walk(read=sorting.survey.read & folders.keys())
+    found.unreadable = {path for path in sorting.survey.unreadable if not is_below(path, beside)}
+    common = stat.S_IFDIR | 0o777 & ~umask
+    for path, folder in folders.items():
+        if untouched and is_below(path, untouched):
+            continue
+        found.children[path] = folder.count
+        if folder.mode != common and path:
+            found.odd[path] = stat.S_IMODE(folder.mode)
+        if folder.attributes and path:
+            found.attributes[path] = folder.attributes
+        if folder.special:
+            found.special.update(path for path in below(path, folder.special) if path not in untouched)
+        if folder.is_repository:
+            found.repositories.add(path)
+    for path in beside:
+        holder, _, name = path.rpartition(b"/")
+        if holder in found.children and name not in names_of(folders[holder].special):
+            found.children[holder] -= 1
+    return found
 
 
-def _children(top: bytes, folders: list[bytes], owned: Collection[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """The files and the folders right below some folders."""
-    files: list[bytes] = []
-    below: list[bytes] = []
-    for folder in folders:
-        with contextlib.suppress(OSError), os.scandir(top + b"/" + folder) as entries:
-            for entry in entries:
-                path = folder + b"/" + entry.name
-                if entry.name != b".git" and path not in owned:
-                    (below if entry.is_dir(follow_symlinks=False) else files).append(path)
-    return files, below
+def _stirs(top: bytes, hollow: Collection[bytes]) -> dict[bytes, int]:
+    """A number for how each outermost folder looks: itself, and what lies right in it. Nothing further in is read."""
+    found = {}
+    left = _STIRRING
+    for path in sorted(hollow):
+        if is_inside(path, hollow):
+            continue
+        try:
+            looks = [_look_of(os.lstat(top + b"/" + path))]
+            if left > 0:
+                with os.scandir(top + b"/" + path) as entries:
+                    names = sorted((entry.name, entry) for entry in itertools.islice(entries, left + 1))
+                left -= len(names)
+                if left >= 0:
+                    looks += [name + _look_of(entry.stat(follow_symlinks=False)) for name, entry in names]
+        except OSError:  # closed to us, or written to right now: then it will be another next time
+            looks.append(b"?")
+        found[path] = zlib.crc32(b"\0".join(looks))
+    return found
+
+
+def _look_of(state: os.stat_result) -> bytes:
+    return b"%d %d %d" % (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
