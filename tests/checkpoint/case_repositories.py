@@ -54,6 +54,69 @@ def killed(ground: Ground) -> None:
     assert killer.killed
 
 
+def commits(ground: Ground) -> None:
+    """K2: what a worker commits after a checkpoint goes with a rollback, and all of it comes back with the undo, also
+    when the repository was collected in between."""
+    ground.repository()
+    store = ground.store(theirs=True)
+    before, was, refs = store.snapshot("c1"), ground.photo(), repository(ground.work)
+    write(ground.work / "README", "the worker's\n")
+    write(ground.work / "new", "new\n")
+    git(ground.work, "add", ".")
+    git(ground.work, "commit", "-qm", "by the worker")
+    git(ground.work, "checkout", "-qb", "more")
+    write(ground.work / "new", "newer\n")
+    git(ground.work, "commit", "-qam", "more of it")
+    write(ground.work / "loose", "not committed\n")
+    after, then, later = store.snapshot("c2"), ground.photo(), repository(ground.work)
+    store.restore(after.commit, before.commit)
+    assert (ground.photo(), repository(ground.work)) == (was, refs)
+    git(ground.work, "reflog", "expire", "--expire=now", "--all")
+    git(ground.work, "gc", "-q", "--prune=now")
+    store.restore(store.snapshot("c3").commit, after.commit)
+    assert ground.photo() == then
+    assert repository(ground.work) == later
+    assert git(ground.work, "log", "--format=%s", "more").splitlines() == ["more of it", "by the worker", "one"]
+    git(ground.work, "fsck", "--strict")
+
+
+def staged(ground: Ground) -> None:
+    """K3: staged content that differs from the tree, intent to add, assume-unchanged, skip-worktree: both are kept,
+    and edits behind a flag are seen."""
+    work = ground.work
+    write(work / "flagged", "1\n")
+    write(work / "skipped", "1\n")
+    ground.repository()
+    write(work / "README", "staged\n")
+    git(work, "add", "README")
+    write(work / "README", "and changed\n")
+    write(work / "meant", "to be added\n")
+    git(work, "add", "--intent-to-add", "meant")
+    git(work, "update-index", "--assume-unchanged", "flagged")
+    git(work, "update-index", "--skip-worktree", "skipped")
+    for name in ("flagged", "skipped"):
+        write(work / name, "behind a flag\n")
+
+    def index() -> tuple[object, ...]:
+        cached = git(work, "diff", "--cached"), git(work, "status", "--porcelain=v2")
+        return repository(work), cached, ground.photo()
+
+    for theirs in (False, True):
+        store, was, stored = ground.store(theirs=theirs), index(), (work / ".git/index").read_bytes()
+        before = store.snapshot("c1")
+        assert all(store.read(before.commit, name) == b"behind a flag\n" for name in ("flagged", "skipped"))
+        assert store.read(before.commit, "README") == b"and changed\n"
+        write(work / "flagged", "again, behind a flag\n")
+        if theirs:
+            git(work, "update-index", "--no-assume-unchanged", "--no-skip-worktree", "flagged", "skipped")
+            git(work, "add", ".")
+        after = store.snapshot("c2")
+        assert [change.path for change in store.diff(before.commit, after.commit)] == ["flagged"]
+        store.restore(after.commit, before.commit)
+        assert theirs or (work / ".git/index").read_bytes() == stored
+        assert index() == was
+
+
 def hundred(ground: Ground) -> None:
     """K4: a hundred checkpoints leave the user's repository as it is, and he fetches, collects garbage and checks."""
     origin = ground.root / "origin"
@@ -118,7 +181,8 @@ def nested(ground: Ground) -> None:
 
 
 def in_progress(ground: Ground) -> None:
-    """K14: no repository, one without a commit, a merge, a rebase, a bisect in progress, a linked worktree."""
+    """K14: no repository, one without a commit, a linked worktree; a merge, a rebase, a bisect that is in progress, and
+    is again after a rollback where the worker has ended it."""
     ground.there_and_back(lambda work: write(work / "README", "changed\n"))
     git(ground.work, "init", "-q", "-b", "main")
     ground.there_and_back(lambda work: write(work / "README", "changed again\n"))
@@ -139,11 +203,17 @@ def in_progress(ground: Ground) -> None:
         subprocess.run(named, cwd=ground.work, capture_output=True, check=False)  # ends with a conflict
         before = repository(ground.work)
         ground.there_and_back(lambda work: write(work / "src/main.py", f"{os.urandom(4).hex()}\n"))
-        assert repository(ground.work) == before
         git(ground.work, "checkout", "-q", "--", "src")
+        assert repository(ground.work) == before
+        store = ground.store(theirs=True)
+        one, was = store.snapshot("c4"), ground.photo()
+        git(ground.work, *end)
+        store.restore(store.snapshot("c5").commit, one.commit)
+        assert (repository(ground.work), ground.photo()) == (before, was)
         git(ground.work, *end)
     linked = ground.root / "linked"
     git(ground.work, "worktree", "add", "-q", str(linked), "side")
+    write(linked / ".proctor/.gitignore", "*\n")
     store, before = ground.store(work=linked), repository(linked)
     one, was = store.snapshot("c1"), photograph(linked)
     write(linked / "README", "in the linked one\n")

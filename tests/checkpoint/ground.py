@@ -54,9 +54,10 @@ class Ground:
         git(place, "commit", "-qm", "one", "--allow-empty")
         return place
 
-    def store(self, keep: Keep = DEFAULT, work: Path | None = None) -> Store:
+    def store(self, keep: Keep = DEFAULT, work: Path | None = None, theirs: bool = False) -> Store:
+        """The store of the workspace, or of another; `theirs`: workers have the operator's own repository."""
         at = work or self.work
-        return Store(at, at / ".proctor/checkpoints.git", OWNED, keep)
+        return Store(at, at / ".proctor/checkpoints.git", OWNED, keep, theirs=theirs)
 
     def photo(self) -> Photograph:
         return photograph(self.work, nested_git=False)

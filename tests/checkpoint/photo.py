@@ -62,15 +62,19 @@ IN_PROGRESS = re.compile(
 )
 
 
-def repository(folder: Path) -> dict[str, str]:
+def repository(folder: Path, *options: str) -> dict[str, str]:
     """The state of a repository as the user's own git tells it, and what it keeps while it is in the middle of
-    something."""
-    gitdir = folder / git(folder, "rev-parse", "--git-dir").strip()
+    something. `options` come before each command."""
+
+    def told(*words: str) -> str:
+        return git(folder, *options, *words)
+
+    gitdir = Path(told("rev-parse", "--absolute-git-dir").rstrip("\n"))
     words = {
-        "refs": git(folder, "for-each-ref", "--format=%(refname) %(objectname) %(symref)"),
-        "index": git(folder, "ls-files", "--stage", "-v"),
-        "status": git(folder, "status", "--porcelain=v2", "--branch"),
-        "stash": git(folder, "stash", "list"),
+        "refs": told("for-each-ref", "--format=%(refname) %(objectname) %(symref)"),
+        "index": told("ls-files", "--stage", "-v"),
+        "status": told("status", "--porcelain=v2", "--branch"),
+        "stash": told("stash", "list"),
         "HEAD": (gitdir / "HEAD").read_text(),
     }
     files = {str(path.relative_to(gitdir)): path for path in sorted(gitdir.rglob("*")) if path.is_file()}

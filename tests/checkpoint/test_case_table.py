@@ -16,6 +16,8 @@ from checkpoint.ground import Ground
 
 TABLE: dict[str, Callable[[Ground], None]] = {
     "K1": repositories.killed,
+    "K2": repositories.commits,
+    "K3": repositories.staged,
     "K4": repositories.hundred,
     "K5": files.parents_variables,
     "K6": files.conversions,
