@@ -84,22 +84,27 @@ EVERYTHING = Wish()
 class Planner:
     """Plans for one workspace. Changes neither it nor the index."""
 
-    def __init__(self, git: Git, owned: Collection[bytes]) -> None:
+    def __init__(
+        self, git: Git, owned: Collection[bytes], excluded: Callable[[Collection[bytes]], Collection[bytes]]
+    ) -> None:
+        """`excluded` says which of some paths the contract lets nobody touch."""
         self._git = git
         self._owned = frozenset(owned)
+        self._excluded = excluded
 
     def goal(self, present: Held, want: Held, home: Shelf, wish: Wish = EVERYTHING) -> Goal:
         """The way to `want` by a wish. What the target did not keep but left alone is left alone now."""
         differing = deltas(self._git, present.files, want.files)
+        kept = {delta.path for delta in differing} | present.manifest.differing(want.manifest)
         stays = self._staying(present, differing, wish)
+        excluded = self._excluded(kept)
 
         def chosen(path: bytes) -> bool:
-            mine = is_below(path, wish.mine) or path in stays
+            mine = is_below(path, wish.mine) or path in stays or path in excluded
             return not mine and not is_below(path, self._owned) and wish.is_for(path)
 
         gone = (delta.path for delta in differing if delta.new == NOTHING)
         released = {path for path in gone if chosen(path) and _left_then(path, want) and not home.holds(path)}
-        kept = {delta.path for delta in differing} | present.manifest.differing(want.manifest)
         if released:
             present = replace(present, files=self._without(present.files, released))
             differing = [delta for delta in differing if delta.path not in released]

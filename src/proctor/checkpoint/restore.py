@@ -59,7 +59,7 @@ class Restorer:
         self._objects = objects
         self._tree = tree
         self._owned = frozenset(owned)
-        self._planner = Planner(git, owned)
+        self._planner = Planner(git, owned, tree.ignores.excluded)
         self._parked = parked
         self._begun = git.gitdir / "restoring"
 
