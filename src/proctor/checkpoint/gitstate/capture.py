@@ -163,7 +163,7 @@ class Capturer:
         remembered |= {"mark": mark, "staged": told}
         entries = {
             b"about": (FILE, draft.put("blob", _json({"where": _text(seen.place.where), "staged": told}))),
-            b"refs": (FILE, draft.put("blob", refs.encode(seen.refs()))),
+            b"refs": (FILE, draft.put("blob", refs.encode(seen.moved(seen.refs())))),
         }
         return Captured("", draft.put("tree", tree_body(entries)))
 

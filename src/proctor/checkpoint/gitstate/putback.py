@@ -367,7 +367,8 @@ class PutBack:
     def _locked(self, folder: GitFolder, name: bytes, body: bytes | None) -> Iterator[Lock]:
         """Hold git's lock on a file, which holds what the file is to become. The session's needs none: there is no
         git at work but a worker's, and what that leaves of locks is the worker's."""
-        lock = Lock(self._cache.folder / "locks", folder, name, body or b"", self._place.role is Role.SHARED)
+        note = self._cache.folder / os.fsdecode(self._place.key + b"." + name + b".lock")
+        lock = Lock(note, folder, name, body or b"", self._place.role is Role.SHARED)
         lock.take()
         try:
             yield lock

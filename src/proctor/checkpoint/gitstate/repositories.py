@@ -107,9 +107,11 @@ class Repositories:
         lines: list[str] = []
         done: list[tuple[Place, Held, Held]] = []
         with disk_faults(self._git.workspace):
+            self._cache.folder.mkdir(parents=True, exist_ok=True)
+            self._begun.touch()
             if not tops:
                 self._put_aside(before, after)
-            made = self._make_again(shelves, after, tops)
+            made = self._make_again(shelves, after, tops, again)
             lines += [f"{name} was gone, and is made again" for name in made.values()]
             for place in self._places(nested):
                 was, then = before.get(place.key, ("", "")), after.get(place.key, ("", ""))
@@ -121,11 +123,9 @@ class Repositories:
                 if not then[0] or (was[0] == then[0] and not again):
                     continue
                 old, new = shelves.held(*was), shelves.held(*then)
-                self._cache.folder.mkdir(parents=True, exist_ok=True)
-                self._begun.touch()
                 done.append((place, old, new))
                 try:
-                    lines += PutBack(capturer, place, old, new).run(again, place.key in made)
+                    lines += PutBack(capturer, place, old, new).run(again, place.key in made or (again and not was[0]))
                 except Left as why:
                     lines.append(f"{place.name} is left as it is: {why}")
                 except (OSError, ProctorError):
@@ -185,9 +185,10 @@ class Repositories:
         return [f"{place.name} changed since, and is left as it is: {', '.join(words)}"] if words else []
 
     def _make_again(
-        self, shelves: Shelves, after: dict[bytes, tuple[str, str]], tops: Collection[bytes]
+        self, shelves: Shelves, after: dict[bytes, tuple[str, str]], tops: Collection[bytes], again: bool
     ) -> dict[bytes, str]:
-        """Lay out repositories anew that are gone since, where a rollback may write them; their names by key."""
+        """Lay out repositories anew that are gone since, where a rollback may write them; their names by key. What
+        was begun `again` has no HEAD as yet."""
         made = {}
         for key, ids in after.items():
             held = shelves.held(*ids) if ids[0] else Held()
@@ -200,9 +201,10 @@ class Repositories:
                 continue
             entry = place.git if place.role is Role.SESSION else self._git.workspace / os.fsdecode(where)
             is_chosen = not tops or where.removesuffix(b"/.git") in tops
-            if not is_chosen or os.path.lexists(entry) or not entry.parent.is_dir():
+            is_there = places.is_repository(place.git)
+            if not is_chosen or not entry.parent.is_dir() or (os.path.lexists(entry) and (is_there or not again)):
                 continue
-            if not places.is_repository(place.git):
+            if not is_there:
                 lay_out(place.git, shelves, held)
             if held.beside.get("pointer"):
                 entry.write_bytes(raw(held.beside["pointer"]))
