@@ -113,7 +113,7 @@ class _Listed:
 
     def _list(self, path: bytes) -> None:
         names = path.split(b"/")
-        if names[-1] in (b"", b".gitignore"):
+        if names[0] in (b"", b".", b"..") or names[-1] == b".gitignore":
             raise TooWide
         if (
             is_below(path, self._owned)
