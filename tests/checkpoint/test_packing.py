@@ -50,9 +50,7 @@ def test_many_small_packs_become_few_and_every_checkpoint_stays(store: Store, wo
 
 
 @pytest.mark.usefixtures("few")
-def test_a_checkpoint_does_not_wait_for_packing(
-    store: Store, work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_does_not_wait_for_packing(store: Store, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = checkpoints(store, work)
     begun = threading.Event()
     os.mkfifo(work.parent / "nobody-writes")

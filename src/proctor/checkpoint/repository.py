@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from proctor.checkpoint import borrow, export, identity, packing, view
@@ -15,10 +16,12 @@ from proctor.checkpoint.objects import REFS, Objects
 from proctor.checkpoint.plan import Outlook
 from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.policy import DEFAULT, Keep
+from proctor.checkpoint.quick import Quick
 from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
 from proctor.checkpoint.restore import Moved, NotRestored, Restorer
-from proctor.checkpoint.snapshot import WorkingTree
+from proctor.checkpoint.snapshot import Base, WorkingTree
 from proctor.checkpoint.verify import Verified, verify
+from proctor.words import Certainty
 
 __all__ = ["Change", "ChangeKind", "Entry", "Held", "Moved", "NotRestored", "Restored", "Snapshot", "Store", "Verified"]
 
@@ -55,6 +58,7 @@ class Store:
         self._objects = Objects(self._git)
         self._repositories = Repositories(self._git, repository, theirs)
         self._tree = WorkingTree(self._git, mine, keep, self._repositories)
+        self._quick = Quick(self._git, self._tree, mine)
         parked = self._git.gitdir.parent / "parked"
         self._restorer = Restorer(self._git, self._objects, self._tree, mine, parked, self._repositories)
 
@@ -68,6 +72,46 @@ class Store:
                 commit = draft.put_commit(name, held, meta)
                 draft.admit()
             self._objects.point(name, commit)
+            return _snapshot(commit, held, self._tree.files(), self.borrowed)
+
+    def provisional(
+        self, name: str, changed: Collection[str], parent: str | None = None, meta: bytes = b""
+    ) -> Snapshot | None:
+        """A snapshot at once: what was recorded last, with what is at the `changed` paths now. It costs what they
+        cost; a path that is not listed is in it as it was. `confirm` makes it good. What was recorded last is what
+        this object saw, or the checkpoint `parent` if it saw nothing yet. None if only a look will do."""
+        with self._git.locked(make=True):
+            base = self._tree.last
+            if base is None and parent:
+                held = self._objects.load(parent)[0]
+                base = Base(held, held.files, self._tree.files())
+            if base is None:
+                return None
+            with Draft(self._git, commands=False) as draft:
+                paths = {raw(os.path.normpath(path)) for path in changed}
+                taken = self._quick.record(draft, base, paths, parent or "")
+                if taken is None:
+                    return None
+                draft.put_tree(taken.held)
+                commit = draft.put_commit(name, taken.held, meta)
+                draft.admit()
+            self._tree.last = taken
+            self._objects.point(name, commit)
+            return replace(_snapshot(commit, taken.held, taken.files, self.borrowed), certainty=Certainty.PROVISIONAL)
+
+    def confirm(self, name: str, provisional: str, parent: str | None = None, meta: bytes = b"") -> Snapshot:
+        """Hold a provisional commit against a look at everything present. If that bears it out the commit stands, else
+        another takes its `name`."""
+        with self._git.locked():
+            was = self._objects.load(provisional)[0]
+            with Draft(self._git) as draft:
+                held = self._tree.record(draft, parent or "")
+                draft.put_tree(held)
+                same = _words(was) == _words(held)
+                commit = provisional if same else draft.put_commit(name, held, meta)
+                draft.admit()
+            if not same:
+                self._objects.point(name, commit)
             return _snapshot(commit, held, self._tree.files(), self.borrowed)
 
     def tree_of_working_tree(self) -> Snapshot:
@@ -184,6 +228,11 @@ class Store:
         with self._git.locked():
             return borrow.settle(self._git) or packing.pack(self._git)
 
+    def give_way(self) -> None:
+        """End a `pack` that another thread runs."""
+        if (running := self._git.idle) is not None:
+            running.end()
+
     @property
     def borrowed(self) -> bool:
         """Whether some objects are the operator's alone still, and would be lost if he removed them."""
@@ -220,6 +269,11 @@ class Store:
             self._git.run("repack", "-a", "-d", "-q")
             self._git.run("prune", "--expire=now")
             self._git.remove_leftovers()
+
+
+def _words(held: Held) -> tuple[object, ...]:
+    """All that two snapshots of one tree have in common."""
+    return held.tree, held.state, held.beside, replace(held.notes, parent="", unstable=frozenset())
 
 
 def _snapshot(commit: str, held: Held, files: int, borrowed: bool) -> Snapshot:
