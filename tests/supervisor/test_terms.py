@@ -4,7 +4,7 @@ from pathlib import Path
 
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.contract.load import load, load_state_only
-from proctor.supervisor.terms import Terms, keeping
+from proctor.supervisor.terms import keeping
 
 CONTRACT = """\
 goal: Port the billing service
@@ -18,7 +18,7 @@ CHECKPOINT = "state: {checkpoint: {include: [dist/], exclude: ['*.csv'], max_fil
 def test_checkpoints_keep_what_the_contract_says_and_a_file_that_may_be_kept_fits_into_one(tmp_path: Path) -> None:
     (tmp_path / "proctor.yaml").write_text(CONTRACT + CHECKPOINT)
     wanted = Keep(include=("dist/",), exclude=("*.csv",), max_file=5 << 30, max_total=5 << 30)
-    assert Terms(load(tmp_path), "").keep() == wanted
+    assert keeping(load(tmp_path).state) == wanted
 
 
 def test_a_contract_that_is_incomplete_or_not_there_leaves_the_defaults(tmp_path: Path) -> None:
