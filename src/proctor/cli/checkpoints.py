@@ -13,7 +13,7 @@ from proctor.cli.read import print_json
 from proctor.cli.read import show as print_patch
 from proctor.text import safe_line
 from proctor.units import counted, format_amount
-from proctor.words import Dimension, ExitCode
+from proctor.words import Certainty, Dimension, ExitCode
 
 if TYPE_CHECKING:
     from proctor.checkpoint.repository import Verified
@@ -34,7 +34,7 @@ def checkpoints(given: argparse.Namespace) -> int:
         print_json(listed)
     for one, facts in zip(past.state.checkpoints, listed, strict=True) if not given.json else ():
         marks = [
-            "" if one.taken.certainty == "confirmed" else str(one.taken.certainty),
+            "" if one.taken.certainty is Certainty.CONFIRMED else str(one.taken.certainty),
             "borrowed" if one.taken.borrowed else "",
             "undo goes here" if facts["undoable"] else "",
             f"LOST: {facts['lost']}" if facts.get("lost") else "",
@@ -75,9 +75,8 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     taken = found["taken"]
     yield f"{found['id']}  {found['said']}{'  <- last good' if found['last_good'] else ''}"
     yield f"  taken       {found['at']}, iteration {taken.get('iteration', 0)}"
-    how = taken.get("certainty", "confirmed")
     held = "some objects are still your repository's alone" if taken.get("borrowed") else "all of it is ours"
-    yield f"  holds       {counted(taken.get('files', 0), 'file')}; {how}, {held}"
+    yield f"  holds       {counted(taken.get('files', 0), 'file')}{found['took']}; {held}"
     yield f"  ids         commit {taken['commit']}, tree {taken['tree']}"
     if taken.get("state"):
         yield f"              repositories {taken['state']}"
@@ -89,6 +88,7 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("not kept, ignored files", left["ignored_files"])
     yield from _list("not kept", [f"{path}: {why}" for path, why in left["skipped"].items()])
     yield from _list("written while it was read", found["unstable"])
+    yield from _list("seen only by the look at everything", (found.get("confirmed") or {}).get("missed", ()))
     changed = found["changed"]
     if changed["since"]:
         yield from _list(f"changed since {changed['since']}", map(_change, changed["files"]), "nothing")

@@ -113,6 +113,7 @@ class Past:
         return {
             **self.facts(one),
             "said": words(one),
+            "took": handles.took(one),
             "record": msgspec.to_builtins(known) if known else None,
             "kept_although_ignored": sorted(map(text, notes.ignored)),
             "not_kept": {
