@@ -208,7 +208,7 @@ class Notes:
     def stirred(self, since: Notes) -> frozenset[bytes]:
         """Closed folders that changed since the other notes were made, or came, or went; what changed is not kept."""
         differing = {path for path, _ in self.stirs.items() ^ since.stirs.items()}
-        return frozenset(path for path in differing if path in since.stirs or path not in since.closed)
+        return frozenset(path for path in differing if path in since.stirs or not is_below(path, since.closed))
 
     @property
     def not_kept(self) -> frozenset[bytes]:
