@@ -105,12 +105,12 @@ class Store:
         with self._git.locked():
             was = self._objects.load(provisional)[0]
             with Draft(self._git) as draft:
-                held = self._tree.record(draft, parent or "")
-                draft.put_tree(held)
-                same = _words(was) == _words(held)
-                commit = provisional if same else draft.put_commit(name, held, meta)
+                held, commit = self._tree.record(draft, parent or ""), provisional
+                if _words(was) != _words(held):
+                    draft.put_tree(held)
+                    commit = draft.put_commit(name, held, meta)
                 draft.admit()
-            if not same:
+            if commit != provisional:
                 self._objects.point(name, commit)
             return _snapshot(commit, held, self._tree.files(), self.borrowed)
 

@@ -107,12 +107,12 @@ class TreeObjects:
                 self._size -= len(self._folders.popitem(last=False)[1])
 
     def _read(self, oid: str) -> bytes:
-        library()
-        from git.exc import ODBError
-
         for again in (True, False):
-            places = [self._git.gitdir / "objects", *self._git.lenders]
-            self._databases = self._databases or [library().db.GitDB(str(place)) for place in places]
+            if not self._databases:
+                places = [self._git.gitdir / "objects", *self._git.lenders]
+                self._databases = [library().db.GitDB(str(place)) for place in places]
+            from git.exc import ODBError
+
             for database in self._databases:
                 with contextlib.suppress(ODBError, OSError):
                     return bytes(database.stream(bytes.fromhex(oid)).read())
