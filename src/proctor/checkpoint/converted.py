@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.checkpoint.gitstate.places import content
@@ -25,10 +25,10 @@ _SYSTEM = Path("/etc/gitattributes")
 _NOTHING = (b"unspecified", b"unset")
 
 
-def converted(git: Git, origin: Origin, paths: list[bytes], rules: list[bytes]) -> set[bytes]:
-    """Those of the paths of a workspace that attributes may have converted; `rules` are those of them that say so."""
+def converted(git: Git, origin: Origin, paths: list[bytes]) -> set[bytes]:
+    """Those of the paths of a workspace that attributes may have converted."""
     info, own, prefix = origin.common / "info" / "attributes", _own(), origin.prefix
-    inside = (origin.top / os.fsdecode(name) for name in _above(prefix, rules))
+    inside = (origin.top / os.fsdecode(name) for name in _rules(prefix, paths))
     if not any(_SAYS.search(content(place)) for place in (_SYSTEM, info, own, *inside)):
         return set()
     bare = git.gitdir / "attributes"
@@ -59,11 +59,12 @@ def _own() -> Path:
     return Path(os.fsdecode(said) or f"{xdg}/git/attributes")
 
 
-def _above(prefix: bytes, rules: Iterable[bytes]) -> Iterator[bytes]:
+def _rules(prefix: bytes, paths: list[bytes]) -> Iterator[bytes]:
     """The files of attributes that have a word on a folder of a repository and what is in it."""
     yield RULES
     at = prefix.find(b"/")
     while at >= 0:
         yield prefix[: at + 1] + RULES
         at = prefix.find(b"/", at + 1)
-    yield from (prefix + path for path in rules)
+    if RULES in b"\0".join(paths):  # most often it is not, and this is quick
+        yield from (prefix + path for path in paths if path.endswith(RULES))

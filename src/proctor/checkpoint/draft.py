@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from proctor.checkpoint.oddities import Oddities
 from proctor.checkpoint.packs import Pack, flush_folder
 from proctor.checkpoint.plumbing import ALTERNATES, Git, listed
 from proctor.checkpoint.record import (
@@ -32,6 +32,9 @@ from proctor.checkpoint.record import (
     tree_body,
 )
 from proctor.trees import remove_tree
+
+if TYPE_CHECKING:
+    from proctor.checkpoint.seed import Seeding
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 a folder whose name nobody can foresee is made there, for its owner only
 IN_MEMORY = 16 << 20
@@ -56,8 +59,8 @@ class Draft:
         self.pack = Pack(self._own / "pack")
         self.index = self._folder / "index"
         self.afterwards: list[Callable[[], None]] = []
-        self.odd: Oddities | None = None
-        """What git cannot say of the files of an index that was made from the operator's."""
+        self.seeding: Seeding | None = None
+        """What is still to be known of an index that was made from the operator's."""
 
     def __enter__(self) -> Draft:
         if not self._commands:
@@ -69,8 +72,8 @@ class Draft:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self.odd is not None:
-            self.odd.forget()
+        if self.seeding is not None:
+            self.seeding.forget()
         self.pack.forget()
         if self._commands:
             self._remove()

@@ -140,12 +140,16 @@ class WorkingTree:
             draft.index.unlink(missing_ok=True)
             known = known or Known()
             if not cold:
-                seed(self._git, draft, self._owned, self._keep.max_file)
+                draft.seeding = seed(self._git, draft, self._owned, self._keep.max_file)
         seen = self._scan(draft, known, now, is_lost)
+        if draft.seeding:
+            doubtful = draft.seeding.doubtful()
+            seen.suspects |= doubtful
+            seen.unseen |= doubtful
         intake = self._gate.decide(seen, known, anew=is_lost)
         intake.forced |= seen.unseen & intake.files.keys()
-        if draft.odd:
-            known.odd |= draft.odd.found()
+        if draft.seeding:
+            known.odd |= draft.seeding.odd()
         sharp = self._remember(known, seen, intake, now)
         draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)
