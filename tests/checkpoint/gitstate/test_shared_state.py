@@ -1,4 +1,4 @@
-"""The operator's own repositories where a worker has them too (`weak`, `none`): what is moved back, and what never is."""
+"""The operator's own repositories where a worker has them too (`weak`, `none`): what is moved back, and what is not."""
 
 from __future__ import annotations
 

@@ -46,8 +46,9 @@ def _counted(method: Callable[..., object], left: list[int]) -> Callable[..., ob
     return counted
 
 
-def killed_everywhere(store: Store, first: str, second: str, see: Callable[[], object], was: object, stride: int) -> int:
+def killed_everywhere(store: Store, way: tuple[str, str], see: Callable[[], object], was: object, stride: int) -> int:
     """Roll back again and again, killed ever later, each time finished and undone; how often it was killed."""
+    first, second = way
     kills = 0
     while dying_after(kills * stride, lambda: store.restore(second, first)):
         said = store.restore(second, first).said
@@ -76,7 +77,7 @@ def test_three_nested_repositories_and_the_one_around_them(tmp_path: Path) -> No
         assert not list(git.work.rglob(".git?*"))
         return [apart_from_settings(repo.photograph()) for repo in repos]
 
-    assert killed_everywhere(store, first.commit, second.commit, see, was, 9) > 3
+    assert killed_everywhere(store, (first.commit, second.commit), see, was, 9) > 3
 
 
 def test_the_session_s_repository(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_the_session_s_repository(tmp_path: Path) -> None:
     first, was = store.snapshot("c1"), git.photograph()
     merging(git)
     second = store.snapshot("c2")
-    assert killed_everywhere(store, first.commit, second.commit, git.photograph, was, 4) > 2
+    assert killed_everywhere(store, (first.commit, second.commit), git.photograph, was, 4) > 2
 
 
 def test_a_repository_that_was_made_again_halfway(tmp_path: Path) -> None:

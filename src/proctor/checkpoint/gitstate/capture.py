@@ -274,15 +274,14 @@ class Capturer:
         return found
 
     def tree(self, commit: str, place: Place) -> dict[bytes, bytes]:
-        """The files of a commit: mode and id by path. GitFailed if it is not there."""
+        """The files of a commit: packed mode and id by path. GitFailed if it is not there."""
         if not commit:
             return {}
         listed = split(self._git.run("ls-tree", "-r", "-z", "--full-tree", commit, env=self.env(place)))
         found = {}
         for line in listed:
-            head, path = line.split(b"\t", 1)
-            mode, _, oid = head.split(b" ")
-            found[path] = mode + b" " + oid
+            head, _, path = line.partition(b"\t")
+            found[path] = indexes.packed(head[:6], head[-40:])
         return found
 
 
@@ -307,8 +306,10 @@ def _staged(body: bytes | None) -> str:
         return ""
     with contextlib.suppress(indexes.Unreadable):
         parsed = indexes.parse(body)
-        lines = (b"%d %s %s" % (stage, line, path) for (path, stage), line in sorted(parsed.entries.items()))
-        return hashlib.sha256(b"\0".join(lines)).hexdigest()
+        digest = hashlib.sha256(repr(sorted(parsed.odd.items())).encode())
+        for path, both in parsed.plain.items():
+            digest.update(path + b"\0" + both)
+        return digest.hexdigest()
     return id_of("blob", body)
 
 

@@ -17,6 +17,7 @@ _LONGEST = 0xFFF
 _STAT = 40
 """Bytes of an entry before its id."""
 _RESOLVED = b"REUC"
+_MODES = {b"%o" % mode: mode.to_bytes(4, "big") for mode in (0o100644, 0o100755, 0o120000, 0o160000)}
 _HARMLESS = (b"TREE", b"UNTR", b"FSMN", b"EOIE", b"IEOT", _RESOLVED)
 
 
@@ -24,14 +25,20 @@ class Unreadable(Exception):
     """An index that is not taken apart; `str()` says why."""
 
 
+Key = tuple[bytes, int]
+"""A path and a stage: 0, or 1 to 3 in a conflict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`entries` are lines by path and stage: mode, id, flags as `line` writes them. `stats` are what git remembers of
-    the files' status. `resolved` is what it remembers of conflicts that were resolved."""
+    """`plain` entries are packed mode and id by path, as `packed` gives them; `odd` ones, which have flags or are of a
+    conflict, are lines of mode, id and flags. `stats` are what git remembers of the files' status, if they were asked
+    for; `resolved` is what it remembers of conflicts that were resolved."""
 
     version: int
-    entries: Mapping[tuple[bytes, int], bytes]
-    stats: Mapping[tuple[bytes, int], bytes]
+    plain: Mapping[bytes, bytes]
+    odd: Mapping[Key, bytes]
+    stats: Mapping[Key, bytes]
     resolved: bytes = b""
 
 
@@ -40,7 +47,7 @@ class Difference:
     """What an index says that a tree does not: other or flagged `entries`, and paths that are `gone`."""
 
     version: int
-    entries: Mapping[tuple[bytes, int], bytes]
+    entries: Mapping[Key, bytes]
     gone: tuple[bytes, ...]
     resolved: bytes = b""
 
@@ -64,17 +71,29 @@ class Difference:
         return cls(int(version), entries, tuple(gone), bytes.fromhex(resolved.decode()))
 
 
-def parse(body: bytes) -> Index:
+def packed(mode: bytes, oid: bytes) -> bytes:
+    """A mode and an id, in octal and hexadecimal digits, as an index has them."""
+    return (_MODES.get(mode) or int(mode, 8).to_bytes(4, "big")) + bytes.fromhex(oid.decode())
+
+
+def _line(both: bytes, word: bytes = b"-") -> bytes:
+    return b"%o %s %s" % (int.from_bytes(both[:4], "big"), both[4:].hex().encode(), word)
+
+
+def parse(body: bytes, stats: bool = False) -> Index:
     """Take an index apart. Unreadable if it is damaged, or says things that only git itself can tell the meaning of."""
     if len(body) < 32 or body[:4] != b"DIRC":
         raise Unreadable("no index that git would read")
-    version, count = struct.unpack_from(">II", body, 4)
+    (version,) = struct.unpack_from(">I", body, 4)
     if version not in (2, 3, 4):
         raise Unreadable(f"an index of version {version}")
     if body[-20:] != bytes(20) and hashlib.sha1(body[:-20], usedforsecurity=False).digest() != body[-20:]:
         raise Unreadable("an index that is damaged")
+    plain: dict[bytes, bytes] = {}
+    odd: dict[Key, bytes] = {}
+    found: dict[Key, bytes] = {}
     try:
-        entries, stats, at = _entries(body, version, count)
+        at = _entries(body, plain, odd, found if stats else None)
     except (IndexError, ValueError, struct.error) as error:
         raise Unreadable("an index that is damaged") from error
     resolved = b""
@@ -85,21 +104,19 @@ def parse(body: bytes) -> Index:
         elif name not in _HARMLESS:
             raise Unreadable({b"link": "a split index", b"sdir": "a sparse index"}.get(name, f"an index with {name!r}"))
         at += 8 + size
-    return Index(version, entries, stats, resolved)
+    return Index(version, plain, odd, found, resolved)
 
 
-def _entries(
-    body: bytes, version: int, count: int
-) -> tuple[dict[tuple[bytes, int], bytes], dict[tuple[bytes, int], bytes], int]:
-    entries, stats = {}, {}
-    at, path = 12, b""
-    end = len(body) - 20
+def _entries(body: bytes, plain: dict[bytes, bytes], odd: dict[Key, bytes], stats: dict[Key, bytes] | None) -> int:
+    """Read the entries into the tables; where they end. An index can have 100,000: what most have in common is read
+    with as few steps as possible."""
+    version, count = struct.unpack_from(">II", body, 4)
+    at, path, end = 12, b"", len(body) - 20
     for _ in range(count):
-        mode, oid, flags = struct.unpack_from(">24xI12x20sH", body, at)
-        start = at + 62
-        more = 0
+        flags = int.from_bytes(body[at + 60 : at + 62], "big")
+        start, more = at + 62, 0
         if flags & _EXTENDED:
-            (more,) = struct.unpack_from(">H", body, start)
+            more = int.from_bytes(body[start : start + 2], "big")
             start += 2
         if version == 4:
             strip, start = _number(body, start)
@@ -111,14 +128,18 @@ def _entries(
             stop = start + length if length < _LONGEST else body.index(b"\0", start, end)
             path = body[start:stop]
             following = at + ((stop - at + 8) & ~7)
-        if following > end or not path or b"\0" in path:
+        if following > end or not path:
             raise ValueError(path)
-        word = b"-" if not (flags & _VALID or more) else _word(flags, more)
-        key = path, (flags >> 12) & 3
-        entries[key] = b"%o %s %s" % (mode, oid.hex().encode(), word)
-        stats[key] = body[at : at + _STAT]
+        both = body[at + 24 : at + 28] + body[at + 40 : at + 60]
+        stage = (flags >> 12) & 3
+        if more or flags & ~_LONGEST:
+            odd[path, stage] = _line(both, _word(flags, more))
+        else:
+            plain[path] = both
+        if stats is not None:
+            stats[path, stage] = body[at : at + _STAT]
         at = following
-    return entries, stats, at
+    return at
 
 
 def _word(flags: int, more: int) -> bytes:
@@ -147,28 +168,35 @@ def _number_of(value: int) -> bytes:
 
 
 def difference(index: Index, tree: Mapping[bytes, bytes]) -> Difference:
-    """What the index says that the tree does not; `tree` has mode and id by path."""
-    entries = {
-        (path, stage): line
-        for (path, stage), line in index.entries.items()
-        if stage or not line.endswith(b" -") or tree.get(path) != line[:-2]
-    }
-    there = {path for path, _ in index.entries}
-    return Difference(index.version, entries, tuple(sorted(tree.keys() - there)), index.resolved)
+    """What the index says that the tree does not; `tree` has packed mode and id by path."""
+    other = {(path, 0): _line(both) for path, both in index.plain.items() if tree.get(path) != both}
+    gone = {path for path in tree if path not in index.plain} - {path for path, _ in index.odd}
+    return Difference(index.version, other | dict(index.odd), tuple(sorted(gone)), index.resolved)
 
 
 def rebuilt(wanted: Difference, tree: Mapping[bytes, bytes], present: Index | None, written_ns: int) -> bytes:
-    """The index that differs so from the tree. Of the present one, last written at `written_ns`, the status of files
-    is taken over where it is the same entry and git could trust it; git looks at the others again."""
-    entries = {(path, 0): line + b" -" for path, line in tree.items()}
-    for path in {*wanted.gone, *(path for path, _ in wanted.entries)}:
-        entries.pop((path, 0), None)
-    entries |= wanted.entries
-    stats = {}
-    if present is not None:
-        same = present.entries.items() & entries.items()
-        stats = {key: present.stats[key] for key, _ in same if _is_settled(present.stats[key], written_ns)}
+    """The index that differs so from the tree. Of the present one, parsed with its `stats` and last written at
+    `written_ns`, the status of files is taken over where it is the same entry and git could trust it; git looks at
+    the others again."""
+    changed = {*wanted.gone, *(path for path, _ in wanted.entries)}
+    entries = {(path, 0): (both, 0) for path, both in tree.items() if path not in changed}
+    for key, line in wanted.entries.items():
+        mode, oid, word = line.split(b" ")
+        entries[key] = packed(mode, oid), _flags(word)
+    stats: dict[Key, bytes] = {}
+    for key, status in present.stats.items() if present else ():
+        ours = entries.get(key)
+        if ours is not None and _is_settled(status, written_ns) and present is not None:
+            theirs = present.plain.get(key[0]) if not key[1] else None
+            if theirs == ours[0] or present.odd.get(key) == wanted.entries.get(key, b""):
+                stats[key] = status
     return _encode(wanted.version, entries, stats, wanted.resolved)
+
+
+def _flags(word: bytes) -> int:
+    """What `_word` says, as one number: the extended flags, and the bit of those that are assumed valid."""
+    found = (_SKIP if b"s" in word else 0) | (_INTENT if b"i" in word else 0)
+    return found | (_VALID if b"v" in word else 0)
 
 
 def _is_settled(status: bytes, written_ns: int) -> bool:
@@ -177,30 +205,25 @@ def _is_settled(status: bytes, written_ns: int) -> bool:
 
 
 def _encode(
-    version: int,
-    entries: Mapping[tuple[bytes, int], bytes],
-    stats: Mapping[tuple[bytes, int], bytes],
-    resolved: bytes,
+    version: int, entries: Mapping[Key, tuple[bytes, int]], stats: Mapping[Key, bytes], resolved: bytes
 ) -> bytes:
-    flagged = any(b"s" in line[-3:] or b"i" in line[-3:] for line in entries.values())
+    flagged = any(flags & ~_VALID for _, flags in entries.values())
     version = version if version == 4 else 3 if flagged else 2
     parts, before = [b"DIRC" + struct.pack(">II", version, len(entries))], b""
     for key in sorted(entries):
         path, stage = key
-        mode, oid, word = entries[key].split(b" ")
-        more = (_SKIP if b"s" in word else 0) | (_INTENT if b"i" in word else 0)
-        flags = (_VALID if b"v" in word else 0) | (_EXTENDED if more else 0) | stage << 12 | min(len(path), _LONGEST)
-        status = bytearray(stats.get(key, bytes(_STAT)))
-        status[24:28] = struct.pack(">I", int(mode, 8))
-        head = bytes(status) + bytes.fromhex(oid.decode()) + struct.pack(">H", flags)
-        head += struct.pack(">H", more) if more else b""
+        both, word = entries[key]
+        more = word & ~_VALID
+        flags = (word & _VALID) | (_EXTENDED if more else 0) | stage << 12 | min(len(path), _LONGEST)
+        head = (stats.get(key) or bytes(24) + both[:4] + bytes(12)) + both[4:] + flags.to_bytes(2, "big")
+        if more:
+            head += more.to_bytes(2, "big")
         if version == 4:
             common = _common(before, path)
             parts.append(head + _number_of(len(before) - common) + path[common:] + b"\0")
             before = path
         else:
-            length = len(head) + len(path)
-            parts.append(head + path + bytes(8 - length % 8))
+            parts.append(head + path + bytes(8 - (len(head) + len(path)) % 8))
     if resolved:
         parts.append(_RESOLVED + struct.pack(">I", len(resolved)) + resolved)
     body = b"".join(parts)

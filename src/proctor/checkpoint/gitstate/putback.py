@@ -407,7 +407,7 @@ def _present(folder: GitFolder) -> tuple[indexes.Index | None, int]:
     if about is None or not body:
         return None, 0
     try:
-        return indexes.parse(body), about[2]
+        return indexes.parse(body, stats=True), about[2]
     except indexes.Unreadable:
         return None, 0
 
