@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.extras import within_limit, words_of
-from proctor.checkpoint.folders import Remembered
+from proctor.checkpoint.folders import UNKNOWN, Remembered, mark_of
 from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.intake import Gate, Intake, look
@@ -58,6 +58,8 @@ class WorkingTree:
         self.last: Base | None = None
         """What this process recorded last, None once that is not what the index holds."""
         self._folders = Remembered(git.gitdir / "folders", self._owned)
+        self._written = (UNKNOWN, "")
+        """The mark of the index that was admitted last, and its tree of files."""
 
     # --- the whole ----------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class WorkingTree:
         sharp = self._remember(known, seen, intake, now)
         draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)
-        files = draft.run("write-tree").decode().strip()
+        files = self._tree_of(draft)
         self._folders.save(seen.settled(draft.index, *intake.moved()))
         odd = known.odd - intake.gone - intake.left - intake.skipped.keys()
         words = words_of(self._git.top, odd, self._git.umask)
@@ -180,8 +182,14 @@ class WorkingTree:
         draft.afterwards.append(lambda: self._recorded(held))
         return held
 
+    def _tree_of(self, draft: Draft) -> str:
+        """The tree of files that the draft's index holds: known, if that is the index that was admitted last."""
+        mark, tree = self._written
+        return tree if mark != UNKNOWN and mark == mark_of(draft.index) else draft.run("write-tree").decode().strip()
+
     def _recorded(self, held: Held) -> None:
         self.last = Base(held, held.files, self.files())
+        self._written = mark_of(self._index), held.files
 
     def _scan(self, draft: Draft, known: Known, now: int, is_lost: bool) -> Scan:
         """What may differ from the index; also those files in it whose difference the index would not see."""
