@@ -21,7 +21,7 @@ Taken = Callable[..., tuple[Snapshot, set[str]]]
 @pytest.fixture(autouse=True)
 def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a small tree is worth a process of its own, in the tests."""
-    monkeypatch.setattr(oddities, "BESIDE", 1)
+    monkeypatch.setattr(oddities, "MANY", 1)
 
 
 @pytest.fixture

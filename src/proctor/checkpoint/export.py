@@ -42,7 +42,10 @@ def bundle(git: Git, held: Held, file: Path, *, name: str, message: str, hidden:
         (scratch / "empty").mkdir()
         own = Git(scratch / "empty", scratch / "git")
         own.create()
-        write_file(own.gitdir / "objects" / "info" / "alternates", os.fsencode(git.gitdir / "objects") + b"\n")
+        write_file(
+            own.gitdir / "objects" / "info" / "alternates",
+            b"".join(os.fsencode(folder) + b"\n" for folder in (git.gitdir / "objects", *git.lenders)),
+        )
         write_file(own.gitdir / "HEAD", f"ref: refs/heads/{name}\n".encode())
         own.run("read-tree", held.files)
         names = split(own.run("ls-files", "-z"))

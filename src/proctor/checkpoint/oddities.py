@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 
-BESIDE = 5_000
+MANY = 5_000
 """Files from which on a process of its own is worth starting."""
 
 
@@ -35,7 +35,7 @@ class Oddities:
     def __init__(self, top: bytes, paths: list[bytes], umask: int) -> None:
         self._top, self._paths, self._umask = top + b"/", paths, umask
         self._process: subprocess.Popen[bytes] | None = None
-        if len(paths) >= BESIDE:
+        if len(paths) >= MANY:
             told = os.fdopen(os.memfd_create("paths"), "r+b")
             told.write(b"\0".join(paths))
             told.seek(0)

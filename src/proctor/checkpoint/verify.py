@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.checkpoint.plumbing import Git, GitFailed
-from proctor.checkpoint.record import FILES, STATE, text
+from proctor.checkpoint.record import BESIDE, FILES, STATE, text
 from proctor.text import safe_line
 from proctor.units import counted
 
@@ -52,7 +52,7 @@ def verify(git: Git, names: Mapping[str, str]) -> Verified:
         inside = sorted(path.removeprefix(FILES + b"/") for path in damage if path.startswith(FILES + b"/"))
         if not damage:
             whole.append(name)
-        elif all(path.startswith((FILES + b"/", STATE)) for path in damage):
+        elif all(path.startswith((FILES + b"/", STATE, BESIDE)) for path in damage):
             files[name] = tuple(map(text, inside))
             lost[name] = _words(inside, state=len(inside) < len(damage))
         else:

@@ -43,7 +43,7 @@ class Cache:
 
     def env(self, others: Iterable[Path] = ()) -> dict[str, str]:
         """What makes a command read here, in the store, and in folders of objects besides."""
-        paths = [self._git.gitdir / "objects", *others]
+        paths = [self._git.gitdir / "objects", *self._git.lenders, *others]
         self.objects.mkdir(parents=True, exist_ok=True)
         return {
             "GIT_OBJECT_DIRECTORY": str(self.objects),
