@@ -190,9 +190,10 @@ async def test_killed_anywhere_it_is_old_or_gone_and_the_next_one_finishes(sessi
     assert session.store.names().items() >= wanted.items()
     assert session.store.verify().lost == {}
     assert not (session.folder / "iterations" / "0001").exists()
-    assert not (session.folder / "trash").exists()
-    garbage = session.folder / "checkpoints.git" / "objects" / "pack"
-    assert not [path.name for path in garbage.iterdir() if path.name.startswith("tmp_")]
+    assert not {"trash", "sweeping"} & {path.name for path in session.folder.iterdir()}
+    held = session.store.objects
+    assert not [path.name for path in (held / "pack").iterdir() if path.name.startswith("tmp_")]
+    assert sum(path.stat().st_size for path in held.rglob("*") if path.is_file()) < 3 * 200_000  # two checkpoints
 
 
 def end_of(pid: int) -> int:

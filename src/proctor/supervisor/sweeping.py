@@ -30,7 +30,9 @@ from proctor.units import counted, format_size
 KEEP, OPERATOR = "keep", "operator"
 FOREVER = 100 * 365 * 24 * 3600 * 1000
 """Milliseconds for which nothing gets old."""
+_NAMED = 5
 _SET_ASIDE = re.compile(r"\d{3}-.+|session-\d+\.git")
+_SHELF = re.compile(r"[0-9a-f]{12}(\.\d+)?")
 _CHECKPOINT = re.compile(r"c\d+")
 
 
@@ -80,9 +82,10 @@ class Sweeper:
                 self._journal.append(row)
             if not free:
                 return Swept(gone, None)
-            freed = await asyncio.to_thread(self._free, gone, _before(keep))
+            freed, names = await asyncio.to_thread(self._free, gone, _before(keep))
             if freed:
-                self._journal.append(ev.Logged(room="retention", text=f"{format_size(freed)} came free again"))
+                what = f"{len(names):,} old files or folders removed ({_some(names)}); " if names else ""
+                self._journal.append(ev.Logged(room="retention", text=f"{what}{format_size(freed)} came free again"))
             return Swept(gone, freed)
 
     async def tidy(self, keep: int | None) -> str:
@@ -94,25 +97,30 @@ class Sweeper:
             return f"what is old stays for now: {safe_line(str(error))}"
         return ""
 
-    def _free(self, gone: Dispensable, before: datetime) -> int:
+    def _free(self, gone: Dispensable, before: datetime) -> tuple[int, list[str]]:
+        """Give the space back: how many bytes, and which files and folders went."""
         state = self._journal.state()
         trash = self._folder / "trash"
         remove_tree(trash)
-        freed = 0
+        freed, names = 0, []
         for path in self._rubbish(state, gone, before):
             freed += _size(path)
+            names.append(str(path.relative_to(self._folder)))
             trash.mkdir(mode=0o700, exist_ok=True)
             os.rename(path, trash / path.name)  # there or gone, never half
             remove_tree(trash)
-        if self._garbage(state):
+        begun = self._folder / "sweeping"
+        if begun.exists() or self._garbage(state):
+            begun.touch()  # refs go before objects do
             objects = self._store.objects
             size = _size(objects)
             wanted = {c.taken.commit for c in state.checkpoints} | ({state.tree} if state.tree else set())
             self._store.gc(wanted - set(self._store.missing(wanted)))
             freed += max(0, size - _size(objects))
+            begun.unlink()
         elif self._store.names():
             self._store.pack()
-        return freed
+        return freed, names
 
     def _garbage(self, state: State) -> bool:
         """Whether the store keeps a checkpoint that is none any more."""
@@ -126,7 +134,7 @@ class Sweeper:
             yield stream if stream.parent.name in logs else stream.parent
         commits = [c.taken.commit for c in state.checkpoints]
         for path in _entries(self._folder / "parked"):
-            if re.fullmatch(r"[0-9a-f]{12}(\.\d+)?", path.name) and not retention.shelved(path, commits):
+            if _SHELF.fullmatch(path.name) and not retention.shelved(path, commits) and _is_old(path, before):
                 yield path
         baselines = {f"baseline-{safe_id(task)}" for task in retention.open_baselines(state)}
         for path in _entries(self._folder / "checks"):
@@ -135,6 +143,11 @@ class Sweeper:
         for path in _entries(self._folder / "kept"):
             if _SET_ASIDE.fullmatch(path.name) and _is_old(path, before):
                 yield path
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return safe_line(", ".join(names[:_NAMED]), 300) + more
 
 
 def _before(keep: int) -> datetime:
