@@ -53,7 +53,7 @@ def survives(contract: Contract, repository: str | None = None) -> Iterator[str]
     state = contract.state
     yield (
         f"Survives: the files of the workspace; the task list {state.tasks}, the plan {state.plan}, the log "
-        f"{state.progress}, the rules {state.rules}; the journal and every checkpoint, in .proctor."
+        f"{state.progress}, the rules {state.rules}; the journal and the checkpoints, in .proctor."
     )
     yield (
         "Ephemeral: the worker's context, its scratch home, caches, pipes, and all it started. A new worker knows "
@@ -68,6 +68,11 @@ def survives(contract: Contract, repository: str | None = None) -> Iterator[str]
         yield f"Kept although git ignores it: {', '.join(kept.include)}."
     if kept.exclude:
         yield f"In no checkpoint, and left alone by a rollback: {', '.join(kept.exclude)}."
+    if kept.keep is not None:
+        yield (
+            f"After {format_duration(kept.keep)} go: workers' raw output, and checkpoints that nothing needs. Never: "
+            "the start, the last good one, those with a name, the newest of each task, and those that undo goes to."
+        )
     yield "Of an iteration that was cut off the files stay as they are, and are judged as they are."
     wanted = state.commits is Commits.SESSION_BRANCH
     walled = contract.sandbox.kind is SandboxKind.BWRAP
