@@ -103,6 +103,7 @@ def test_show_tells_what_a_checkpoint_holds_and_what_it_does_not(project: Projec
     assert found["kept_although_ignored"] == [".env"]
     assert found["not_kept"]["ignored_folders"] == ["cache"]
     assert found["changed"]["since"] == "c1"
+    assert found["changed"]["folders_not_kept"] == ["cache"]
     assert ("a.txt", "modified", 1, 1) in [
         (one["path"], one["kind"], one["added"], one["removed"]) for one in found["changed"]["files"]
     ]

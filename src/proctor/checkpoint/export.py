@@ -76,6 +76,7 @@ def left_out(held: Held, secret: Collection[bytes]) -> tuple[str, ...]:
         ("FIFOs, which git cannot hold", words.fifos.keys()),
         ("empty folders, which git cannot hold", words.empty),
         ("modes and attributes beyond git's", words.modes.keys() | words.attributes.keys()),
+        ("repositories of their own, as plain files", notes.repositories),
         ("second names of one file, files of their own there", words.links.keys()),
     )
     return tuple(f"{said}: {named(paths)}" for said, paths in kinds if paths)

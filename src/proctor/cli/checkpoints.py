@@ -87,11 +87,14 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("not kept, ignored folders", left["ignored_folders"])
     yield from _list("not kept, ignored files", left["ignored_files"])
     yield from _list("not kept", [f"{path}: {why}" for path, why in left["skipped"].items()])
+    yield from _list("kept without their attributes", left["attributes"])
+    yield from _list("not kept of repositories", left["of_repositories"])
     yield from _list("written while it was read", found["unstable"])
     yield from _list("seen only by the look at everything", (found.get("confirmed") or {}).get("missed", ()))
     changed = found["changed"]
     if changed["since"]:
-        yield from _list(f"changed since {changed['since']}", map(_change, changed["files"]), "nothing")
+        yield from _list(f"changed since {changed['since']}", map(_change, changed["files"]), "nothing that is kept")
+        yield from _list("changed, and not kept", changed["folders_not_kept"])
 
 
 def _record(record: Mapping[str, Any] | None) -> Iterator[str]:

@@ -110,6 +110,7 @@ class Past:
         before = self.state.checkpoints[at - 1] if at else None
         changed = self.store.diff(before.taken.commit, one.taken.commit, ignored=True) if before else ()
         notes = held.notes
+        stirred = notes.stirred(self.store.held(before.taken.commit).notes) if before else frozenset[bytes]()
         return {
             **self.facts(one),
             "said": words(one),
@@ -120,10 +121,16 @@ class Past:
                 "ignored_folders": sorted(map(text, notes.closed)),
                 "ignored_files": sorted(map(text, notes.left)),
                 "skipped": {text(path): why for path, why in sorted(notes.skipped.items())},
+                "attributes": sorted(map(text, notes.bare)),
+                "of_repositories": list(held.partly),
             },
             "unstable": sorted(map(text, notes.unstable)),
             "repositories": sorted(map(text, notes.repositories)),
-            "changed": {"since": before.id if before else None, "files": [as_data(change) for change in changed]},
+            "changed": {
+                "since": before.id if before else None,
+                "files": [as_data(change) for change in changed],
+                "folders_not_kept": sorted(map(text, stirred)),
+            },
         }
 
     def bundle(self, handle: str | None, file: Path) -> tuple[CheckpointState, Exported]:
