@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from proctor.journal import events as ev
+from proctor.journal.state import CheckpointState
+from proctor.supervisor.toll import Toll
 from proctor.tui.app import ProctorApp
+from proctor.words import CheckpointKind
 from tui.story import Story
+
+GOOD = CheckpointState(
+    id="c2",
+    at=datetime(2026, 1, 1, tzinfo=UTC),
+    taken=ev.CheckpointTaken(id="c2", checkpoint=CheckpointKind.TASK, task=2, commit="", tree=""),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +53,7 @@ class Desk:
         self.workspace = workspace
         self.offline: list[tuple[str, dict[str, Any]]] = []
         self.started = 0
+        self.toll = Toll(GOOD, ())
         self.patch = "--- a/reader.py\n+++ b/reader.py\n@@ -1 +1 @@\n-old\n+new\n"
 
     def app(self, **more: Any) -> ProctorApp:
@@ -50,6 +62,7 @@ class Desk:
             offline=self._offline,
             start=self._start,
             diff=lambda: self.patch,
+            preview=lambda: self.toll,
             **{"theme": "dark", **more},
         )
 

@@ -23,7 +23,8 @@ SCREEN = """
 import sys
 from pathlib import Path
 from proctor.tui import app
-sys.exit(app.run(Path(sys.argv[1]), offline=lambda verb, args: "", start=lambda: None, diff=lambda: "", theme="dark"))
+acts = {"offline": lambda verb, args: "", "start": lambda: None, "diff": lambda: "", "preview": lambda: None}
+sys.exit(app.run(Path(sys.argv[1]), **acts, theme="dark"))
 """
 
 

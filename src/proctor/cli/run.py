@@ -260,6 +260,7 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
         offline=carry_out,
         start=begin,
         diff=lambda: past.patch(workspace),
+        preview=lambda: offline.preview(workspace),
         theme=given.theme,
         mouse=not given.no_mouse,
     )

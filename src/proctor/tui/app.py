@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import App
@@ -33,6 +33,9 @@ from proctor.tui.screens.reading import Reading
 from proctor.tui.screens.session import SECONDS, TALL, Session
 from proctor.tui.view import View
 from proctor.tui.widgets.dock import Dock
+
+if TYPE_CHECKING:
+    from proctor.supervisor.toll import Toll
 
 FIGURES = 0.25
 """Seconds between repaints of figures."""
@@ -61,6 +64,7 @@ class ProctorApp(App[int]):
         offline: Offline,
         start: Callable[[], None],
         diff: Callable[[], str],
+        preview: Callable[[], Toll],
         theme: str | None = None,
         ascii_only: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -68,7 +72,7 @@ class ProctorApp(App[int]):
         super().__init__()
         self._clock = clock
         self.workspace, self._contract = workspace, workspace / "proctor.yaml"
-        self.offline, self.start, self.diff = offline, start, diff
+        self.offline, self.start, self.diff, self.preview = offline, start, diff, preview
         self.view = View(workspace, clock(), looked=False)
         self.feed = Feed(lambda: Client(workspace), self._wake)
         self.operator = Operator(self)
@@ -215,19 +219,22 @@ def run(
     offline: Offline,
     start: Callable[[], None],
     diff: Callable[[], str],
+    preview: Callable[[], Toll],
     theme: str | None = None,
     mouse: bool = True,
 ) -> int:
     """Show the session of `workspace` until the operator leaves; the session goes on.
 
     Returns the exit code of a session that has ended, else 0. `offline` does checkpoint verbs without a supervisor,
-    `start` starts one, `diff` gives the patch since the last good checkpoint; all three run in threads.
+    `start` starts one, `diff` gives the patch since the last good checkpoint, `preview` what a rollback there would
+    take; all four run in threads.
     """
     app = ProctorApp(
         workspace,
         offline=offline,
         start=start,
         diff=diff,
+        preview=preview,
         theme=theme or os.environ.get("PROCTOR_THEME"),
         ascii_only=terminal.ascii_wanted(os.environ),
     )

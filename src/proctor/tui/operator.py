@@ -21,6 +21,7 @@ from proctor.tui.screens.reading import Reading
 from proctor.words import Dimension, RequestKind
 
 if TYPE_CHECKING:
+    from proctor.supervisor.toll import Toll
     from proctor.tui.app import ProctorApp
 
 AGAIN = 2.0
@@ -34,7 +35,6 @@ _ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "park": ("park", {}),
     "fresh": ("fresh", {}),
     "checkpoint": ("checkpoint", {}),
-    "rollback": ("rollback", {}),
     "undo": ("undo", {"redo": False}),
     "redo": ("undo", {"redo": True}),
 }
@@ -52,6 +52,7 @@ class Operator:
         self._stop_until = 0.0
         self._others: dict[str, Callable[[], None]] = {
             "run": self._run,
+            "rollback": self._roll_back,
             "resume": self._resume,
             "stop": self._stop,
             "note": self._note,
@@ -82,6 +83,23 @@ class Operator:
             self._in_thread(verb, lambda: self._app.offline(verb, arguments), doing=_DOING[verb])
         else:
             self._app.feed.order(verb, **arguments)
+
+    def _roll_back(self) -> None:
+        """At once; but where edits of the operator would go along, he sees them first."""
+
+        def answered(arguments: dict[str, bool] | None) -> None:
+            if arguments is not None:
+                self._place("rollback", dict(arguments))
+
+        def found(toll: Toll) -> None:
+            from proctor.tui.screens.toll import Preview
+
+            if toll.takes_edits:
+                self._app.push_screen(Preview(toll), answered)
+            else:
+                answered({})
+
+        self._in_thread("rollback", self._app.preview, found, doing="looking for edits of yours …")
 
     def _resume(self) -> None:
         if self._app.view.alive:
@@ -191,7 +209,7 @@ class Operator:
         self._in_thread("diff", self._app.diff, show, doing="comparing …")
 
     def _in_thread(
-        self, name: str, work: Callable[[], str], then: Callable[[str], None] | None = None, *, doing: str
+        self, name: str, work: Callable[[], Any], then: Callable[[Any], None] | None = None, *, doing: str
     ) -> None:
         if name in self._busy:
             return
@@ -208,7 +226,7 @@ class Operator:
             with contextlib.suppress(RuntimeError):  # the screen was left meanwhile
                 self._app.call_from_thread(done, text, well)
 
-        def done(text: str, well: bool) -> None:
+        def done(text: Any, well: bool) -> None:
             self._busy.discard(name)
             self._app.say("")
             if well and then is not None:
