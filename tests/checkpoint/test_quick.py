@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ class Editor:
 
     def files(self) -> list[Path]:
         files = (path for path in self.top.rglob("*") if path.is_file() and not path.is_symlink())
-        return [path for path in files if path.name != ".gitignore"]
+        return [path for path in files if path.name != ".gitignore" and ".git" not in path.parts]
 
     def remove(self) -> None:
         place = self.place()
@@ -144,7 +145,7 @@ class Editor:
         os.mkfifo(place)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32), edits=st.integers(1, 12), repository=st.booleans())
 def test_random_edits_that_are_all_listed_give_the_tree_of_a_look(
     tmp_path_factory: pytest.TempPathFactory, seed: int, edits: int, repository: bool
@@ -346,3 +347,37 @@ def test_trees_can_be_read_after_packs_were_put_together(recorded: Store, tree: 
     write(tree / "a/one", "changed")
     same(recorded, {"a/one"})
     assert len({recorded.read(commit, "deep/er/x") for name, commit in recorded.names().items() if name != "p"}) == 26
+
+
+def test_killed_at_any_step_it_is_there_whole_or_not_at_all(recorded: Store, tree: Path, tmp_path: Path) -> None:
+    write(tree / "z", "old")
+    old = recorded.provisional("p", {"z"})
+    assert old is not None
+    write(tree / "z", "new")
+    found: list[bytes] = []
+    for step in range(50):
+        if (child := os.fork()) == 0:
+            killed_at(step)
+            recorded.provisional("p", {"z"})
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        after = Store(tree, tmp_path / "s.git", (OWNED,))
+        found.append(after.read(after.names()["p"], "z"))
+        if ended == 0:
+            break
+    assert found == sorted(found, reverse=True)
+    assert len(found) > 6
+    assert (found[0], found[-1]) == (b"old", b"new")
+    assert not after.verify().lost
+    assert after.snapshot("looked").tree == after.held(after.names()["p"]).tree
+
+
+def killed_at(step: int) -> None:
+    """Have this process die at one of its steps to the disk."""
+    steps = iter(range(step, -1, -1))
+
+    def deadly(real: Callable[..., object]) -> Callable[..., object]:
+        return lambda *args: real(*args) if next(steps) else os._exit(9)
+
+    for name in ("fsync", "replace"):
+        setattr(os, name, deadly(getattr(os, name)))

@@ -335,7 +335,7 @@ class _Listed:
 
     def _notes(self, intake: Intake, parent: str) -> Notes:
         old = self._base.held.notes
-        still = {path for path in old.ignored & self._seen.suspects if os.path.lexists(self._place(path))}
+        still = {path for path in old.ignored & self._anew if os.path.lexists(self._place(path))}
         still -= intake.left | intake.skipped.keys()
         found = {path for path, folder in self._survey.folders.items() if folder.is_repository}
         found |= {path for path in self._repositories if os.path.lexists(self._place(path + b"/.git"))}

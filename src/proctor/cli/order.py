@@ -24,7 +24,7 @@ SECONDS = 30.0
 LONG = 900.0
 """Seconds to wait for an answer: a rollback of a large tree takes its time."""
 OFFLINE = ("checkpoint", "prune", "rollback", "undo")
-_ACTS = ("checkpoint_taken", "checkpoints_pruned")
+_ACTS = ("checkpoint_taken", "checkpoint_confirmed", "checkpoints_pruned")
 
 
 def pause(given: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ class Touched:
     @property
     def paths(self) -> Collection[str] | None:
         """What was touched since the last record; None where that is not known."""
-        return self._paths if self._follows() else None
+        return frozenset(self._paths) if self._paths is not None and self._follows() else None
 
     def begin(self, follows: Callable[[], bool]) -> None:
         """A watcher came to life: what was touched before nobody knows. `follows` says that it has told all it saw."""
