@@ -123,6 +123,7 @@ ACTS = {
     "rollback": Stage.rollback,
     "undo": Stage.undo,
     "snapshot": Stage.snapshot,
+    "provisional": Stage.provisional,
     "prune": Stage.prune,
     "pack": Stage.pack,
 }
