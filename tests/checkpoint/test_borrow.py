@@ -148,6 +148,20 @@ def test_what_vanished_while_it_was_borrowed_is_named_and_the_present_is_read_ag
     assert restored(store, repo, third)
 
 
+def test_a_damaged_checkpoint_does_not_cost_others_what_they_borrow(repo: Path, tmp_path: Path, many: None) -> None:
+    place = tmp_path / "state/checkpoints.git"
+    store = Store(repo, place)
+    first = store.snapshot("c1")
+    write(repo / "README", "second\n")
+    store.snapshot("c2")
+    (place / "refs/proctor/c2").write_text(first.tree + "\n")
+    (place / "refs/proctor/c3").write_text("1" * 40 + "\n")
+    assert store.settle()
+    forget(repo)
+    assert "c1" in store.verify().whole
+    assert restored(store, repo, first)
+
+
 def test_collecting_garbage_ends_the_borrowing_first(repo: Path, place: Path, many: None) -> None:
     store = Store(repo, place)
     first = store.snapshot("c1")

@@ -126,6 +126,13 @@ def test_a_pack_that_git_cannot_open_takes_down_what_it_held_and_nothing_else(
     assert said.lost == {"c3": "it is missing or damaged itself"}
 
 
+def test_a_pack_with_an_old_index_is_looked_into(store: Store, place: Path, names: dict[str, str]) -> None:
+    for pack in packs(place):
+        pack.with_suffix(".idx").unlink()
+        subprocess.run(["git", "index-pack", "--index-version=1", str(pack)], capture_output=True, check=True)
+    assert set(store.verify(names).whole) == set(names)
+
+
 def test_a_loose_object_is_looked_into(store: Store, place: Path, names: dict[str, str]) -> None:
     oid = oid_of(store, names["c2"], "src/deep/second.bin")
     pack, _ = pack_of(place, oid)

@@ -12,17 +12,27 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from proctor.checkpoint.draft import adopt
 from proctor.checkpoint.packs import flush_folder
-from proctor.checkpoint.plumbing import ALTERNATES, BORROWED, Git, GitFailed, disk_faults, listed, write_file
+from proctor.checkpoint.plumbing import (
+    ALTERNATES,
+    BORROWED,
+    NOTHING_MORE,
+    Git,
+    GitFailed,
+    disk_faults,
+    listed,
+    write_file,
+)
+from proctor.trees import remove_tree
 
 LOOSE = 2_000
 """Loose objects that are copied while somebody waits."""
 COPIED = 1 << 30
-"""Bytes of packs that are copied while somebody waits."""
+"""Bytes of one pack, or of files' objects in a pack that is not taken in, which are copied while somebody waits."""
 _MARK = b"of the operator's repository\n"
 _PACK = re.compile(r"pack-[0-9a-f]{40}\.idx")
 _TRIES = 3
@@ -101,21 +111,46 @@ def _link(source: Path, place: Path, shared: bool) -> None:
         aside.unlink(missing_ok=True)
 
 
-def missing(git: Git, oids: Collection[str]) -> set[str]:
-    """Those of the objects that the store cannot read."""
+def missing(git: Git, oids: Collection[str], env: Mapping[str, str] = NOTHING_MORE) -> set[str]:
+    """Those of the objects that cannot be read."""
     if not oids:
         return set()
     told = "\n".join([*sorted(oids), ""]).encode()
-    out = git.run("cat-file", "--buffer", "--batch-check=%(objectname)", input=told)
+    out = git.run("cat-file", "--buffer", "--batch-check=%(objectname)", input=told, env=env)
     return {line.split()[0].decode() for line in out.splitlines() if line.endswith(b" missing")}
 
 
-def copy(git: Git, oids: Collection[str], lenders: Iterable[Path]) -> None:
-    """Copy objects into the store as one pack, under the names that their bytes have. Wants the store's lock held."""
-    told = "\n".join([*sorted(oids), ""]).encode()
-    env = {ALTERNATES: listed(lenders)}
-    packed = git.run("pack-objects", "-q", "--stdout", "--window=0", input=told, env=env)
-    git.run("index-pack", "--stdin", input=packed, env={ALTERNATES: ""})
+def copy(git: Git, oids: Collection[str], lenders: Iterable[Path]) -> set[str]:
+    """Copy objects into the store, proved to be what their names say; those that are not there or not that. Wants the
+    store's lock held."""
+    wanted, lenders = sorted(oids), list(lenders)
+    if not wanted:
+        return set()
+    try:
+        _copy(git, wanted, lenders)
+    except GitFailed:
+        middle = len(wanted) // 2
+        if not middle:
+            return set(wanted)
+        return copy(git, wanted[:middle], lenders) | copy(git, wanted[middle:], lenders)
+    return set()
+
+
+def _copy(git: Git, oids: list[str], lenders: list[Path]) -> None:
+    aside, place = git.gitdir / "copied", git.gitdir / "objects" / "pack"
+    remove_tree(aside)
+    aside.mkdir()
+    try:
+        told = "\n".join([*oids, ""]).encode()
+        env = {ALTERNATES: listed(lenders)}
+        git.run("pack-objects", "-q", "--window=0", str(aside / "pack"), input=told, env=env)
+        for pack in aside.glob("*.pack"):
+            git.run("verify-pack", str(pack.with_suffix(".idx")))
+            for suffix in (".pack", ".idx"):  # a pack counts once its index is there
+                adopt(pack.with_suffix(suffix), place / pack.with_suffix(suffix).name)
+        flush_folder(place)
+    finally:
+        remove_tree(aside)
 
 
 def lend(git: Git, folders: Iterable[Path]) -> None:
@@ -131,22 +166,30 @@ def settle(git: Git) -> bool:
     lenders = git.lenders
     if not lenders:
         return False
-    own = {ALTERNATES: ""}
-    command = ("rev-list", "--objects", "--all", "--indexed-objects", "--no-object-names", "--missing=print")
-    try:
-        needed = {line.decode().removeprefix("?") for line in git.run(*command).splitlines()}
-        told = "\n".join([*sorted(needed), ""]).encode()
-        out = git.run("cat-file", "--buffer", "--batch-check=%(objectname)", input=told, env=own)
-        wanted = {line.split()[0].decode() for line in out.splitlines() if line.endswith(b" missing")}
-        gone = missing(git, wanted)
-        if wanted - gone:
-            copy(git, wanted - gone, lenders)
-    except GitFailed:
-        gone = {""}
+    wanted = missing(git, _needed(git), {ALTERNATES: ""})
+    gone = missing(git, wanted)
+    gone |= copy(git, wanted - gone, lenders)
     if gone:
         (git.gitdir / "index").unlink(missing_ok=True)
     (git.gitdir / BORROWED).unlink()
     return True
+
+
+def _needed(git: Git) -> set[str]:
+    """The objects that checkpoints and the index need, as far as it can be read which."""
+
+    def below(*what: str) -> set[str]:
+        said = git.run("rev-list", "--objects", "--no-object-names", "--missing=print", *what)
+        return {line.removeprefix("?") for line in said.decode().splitlines()}
+
+    try:
+        return below("--all", "--indexed-objects")
+    except GitFailed:  # one is damaged
+        found = set()
+        for what in ("--indexed-objects", *git.run("for-each-ref", "--format=%(refname)").decode().splitlines()):
+            with contextlib.suppress(GitFailed):
+                found |= below(what)
+        return found
 
 
 def disown(git: Git) -> None:

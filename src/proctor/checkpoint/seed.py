@@ -62,7 +62,7 @@ class Seeding:
         are_own = all(os.stat(place).st_uid == os.geteuid() for place in self._lenders)
         if len(oids) > borrow.LOOSE and self._git.borrows and are_own:
             borrow.lend(self._git, self._lenders)
-        elif oids:
+        elif sum(loose.sizes) <= borrow.COPIED:
             borrow.copy(self._git, oids, self._lenders)
 
     def odd(self) -> set[bytes]:

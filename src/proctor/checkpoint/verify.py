@@ -78,7 +78,7 @@ class _Stock:
             pack = _Pack(index)
             try:
                 git.run("verify-pack", str(index))
-                self._whole.update(pack.ids())
+                self._whole.update(pack.ids() or _listed(git, index))
             except GitFailed:
                 hurt += pack.salvage()
         while good := {oid for oid, base in hurt if not base or base in self._whole} - self._whole:
@@ -91,6 +91,11 @@ class _Stock:
                 return False
             self._whole.add(oid)
         return True
+
+
+def _listed(git: Git, index: Path) -> Iterator[str]:
+    """The objects in a pack whose index is of the old version."""
+    return (line.split(b" ")[1].decode() for line in git.run("show-index", input=index.read_bytes()).splitlines())
 
 
 class _Walk:
