@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.journal import events as ev
-from proctor.journal.state import State, fold_all
+from proctor.journal.fold import fold_all
+from proctor.journal.state import State
 from proctor.words import (
     CheckpointKind,
     Dimension,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from proctor.journal import events as ev
-from proctor.journal.state import State, fold_all
+from proctor.journal.fold import fold_all
+from proctor.journal.state import State
 from proctor.supervisor.retention import dispensable, needed_checkpoints
 from proctor.words import CheckpointKind, TaskStatus
 

@@ -21,6 +21,7 @@ from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.journal import state as st
 from proctor.journal.encoding import encode_json
 from proctor.journal.events import VERSION, Event, Row, decode, encode, kind_of
+from proctor.journal.fold import fold
 
 SCHEMA_VERSION = 1
 SNAPSHOT_EVERY = 200
@@ -106,7 +107,7 @@ class Reader:
         if self._state.seq == 0:
             self._state = self._stored_snapshot()
         for row in self.rows(self._state.seq):
-            self._state = st.fold(self._state, row)
+            self._state = fold(self._state, row)
         return self._state
 
     def _stored_snapshot(self) -> st.State:

@@ -1,0 +1,62 @@
+"""What every event is, and the facts that several of them carry."""
+
+from __future__ import annotations
+
+import msgspec
+
+from proctor.words import Dimension, Exhaustion, Source, TaskStatus
+
+TaskId = int | str
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """Base of all events."""
+
+
+class CheckFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A check as it was when the tasks were loaded. `timeout` in seconds."""
+
+    run: tuple[str, ...]
+    timeout: float = 300.0
+    optional: bool = False
+    expect: str | None = None
+    allow_vacuous: bool = False
+
+
+class TaskFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task as the task list words it; its status lives in the state."""
+
+    id: TaskId
+    task: str
+    spec: str | None = None
+    checks: tuple[CheckFact, ...] = ()
+
+
+class CeilingFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A ceiling in the dimension's unit (milliseconds, tokens, micro-dollars, bytes, counts)."""
+
+    dimension: Dimension
+    limit: int
+    action: Exhaustion
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """An amount in its dimension's unit, and where it came from."""
+
+    used: int
+    source: Source = Source.MEASURED
+
+
+class TaskMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where one task stood at a moment: what a checkpoint remembers and a rollback restores."""
+
+    id: TaskId
+    status: TaskStatus
+    verified_by: int | None = None
+
+
+class Unknown(Event, frozen=True, tag="unknown"):
+    """An event of a newer program, kept as it was."""
+
+    name: str
+    body: msgspec.Raw

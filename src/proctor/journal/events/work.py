@@ -1,0 +1,183 @@
+"""Events of an iteration: its intent, its worker, what that did, the verdict."""
+
+from __future__ import annotations
+
+from proctor.journal.events.base import Event, Figure, TaskId
+from proctor.words import Dimension, IterationEnd, Phase, TaskStatus, Verdict
+
+
+class Reserved(Event, frozen=True, tag="reserved"):
+    """The task's share of every ceiling, set aside before its worker starts."""
+
+    iteration: int
+    task: TaskId
+    amounts: dict[Dimension, int]
+
+
+class Settled(Event, frozen=True, tag="settled"):
+    """The reservation is closed: what the iteration really used."""
+
+    iteration: int
+    task: TaskId
+    amounts: dict[Dimension, int]
+
+
+class IterationStarted(Event, frozen=True, tag="iteration_started"):
+    """The intent: written, pending, before the worker starts. `key` is the same for a repeated attempt, `tree` what the
+    worker finds; older rows have none."""
+
+    iteration: int
+    task: TaskId
+    key: str
+    model: str | None = None
+    narrow: bool = False
+    tree: str = ""
+
+
+class WorkerStarted(Event, frozen=True, tag="worker_started"):
+    iteration: int
+    pid: int
+
+
+class Spent(Event, frozen=True, tag="spent"):
+    """Session totals so far, coalesced to a few rows a second. Totals never fall: a fold takes the larger."""
+
+    figures: dict[Dimension, Figure]
+
+
+class ToolCalled(Event, frozen=True, tag="tool_called"):
+    """Worker tool calls, coalesced: the last one's name and how many since the previous row."""
+
+    iteration: int
+    name: str
+    count: int = 1
+
+
+class ClaimRecorded(Event, frozen=True, tag="claim_recorded"):
+    """What the worker said about a task. Never evidence."""
+
+    iteration: int
+    task: TaskId
+    status: str
+
+
+class IterationEnded(Event, frozen=True, tag="iteration_ended"):
+    """The worker and all it started are gone. Sizes are of this iteration's change to the tree."""
+
+    iteration: int
+    task: TaskId
+    how: IterationEnd
+    exit_code: int | None = None
+    active_ms: int = 0
+    files: int = 0
+    lines: int = 0
+    tree: str = ""
+    detail: str = ""
+
+
+class OperatorWrote(Event, frozen=True, tag="operator_wrote"):
+    """Files that changed while the worker stood still: `mine` the operator alone has written in this iteration so far,
+    `both` the worker too. From the watcher, so that some may be missing."""
+
+    iteration: int
+    mine: tuple[str, ...] = ()
+    both: tuple[str, ...] = ()
+
+
+class Judged(Event, frozen=True, tag="judged"):
+    """A verdict. `reason` is one line, `failing` the failing ids if known, `digest` names the failure class."""
+
+    iteration: int
+    task: TaskId | None
+    phase: Phase
+    verdict: Verdict
+    reason: str = ""
+    failing: tuple[str, ...] = ()
+    digest: str = ""
+    tree: str = ""
+    check: str = ""
+    seconds: float = 0.0
+    log: str = ""
+
+
+class FalseClaim(Event, frozen=True, tag="false_claim"):
+    """The worker said done and the check said no."""
+
+    iteration: int
+    task: TaskId
+    verdict: Verdict
+
+
+class Tampered(Event, frozen=True, tag="tampered"):
+    """Frozen files that differed or files in their way that appeared; undone for the verdict.
+
+    `kinds` says of each path what it was, in their order; older rows have none.
+    """
+
+    iteration: int
+    task: TaskId | None
+    paths: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+
+
+class Quarantined(Event, frozen=True, tag="quarantined"):
+    """What the operator's git would have obeyed and a worker had made: renamed, nothing lost.
+
+    `paths` are the names that were, a `.git`, the HEAD of a bare repository, or what git would run. `now` are the names
+    since, in the same order; journals of before have none. `more` are not named.
+    """
+
+    iteration: int
+    paths: tuple[str, ...]
+    now: tuple[str, ...] = ()
+    more: int = 0
+
+
+class Autorun(Event, frozen=True, tag="autorun"):
+    """All files that differ from the session's start and that the operator's own tools run without being asked.
+
+    `new` are those that the row before did not name.
+    """
+
+    iteration: int
+    paths: tuple[str, ...]
+    new: tuple[str, ...] = ()
+
+
+class Exposed(Event, frozen=True, tag="exposed"):
+    """Protected paths that lost their cover while the worker ran, or that it made: it could write them, or read hidden
+    ones."""
+
+    iteration: int
+    paths: tuple[str, ...]
+
+
+class TakenOver(Event, frozen=True, tag="taken_over"):
+    """What stands in paths that were exposed is the operator's: he said so, or nothing of it had changed."""
+
+    paths: tuple[str, ...]
+    by: str = ""
+
+
+class TaskDone(Event, frozen=True, tag="task_done"):
+    """A task is verified: exactly one row per verification, written with its checkpoint in one transaction."""
+
+    task: TaskId
+    iteration: int
+    checkpoint: str
+
+
+class TaskCommitted(Event, frozen=True, tag="task_committed"):
+    """A verified task is on the session branch: `commit` is in the operator's repository, and the branch has moved."""
+
+    task: TaskId
+    checkpoint: str
+    commit: str
+
+
+class TaskMoved(Event, frozen=True, tag="task_moved"):
+    """A task's status changed for another reason than a verification."""
+
+    task: TaskId
+    status: TaskStatus
+    why: str = ""
