@@ -134,8 +134,9 @@ def large_files(ground: Ground) -> None:
 
 
 def no_project(ground: Ground) -> None:
-    """K16: a home and `/` are refused, and a tree of too many files outside git is asked about before it is read."""
-    for folder in (Path("/"), Path(os.environ["HOME"])):
+    """K16: a home, `/` and folders of the system are refused, and a tree of too many files outside git is asked about
+    before it is read."""
+    for folder in (Path("/"), Path(os.environ["HOME"]), Path("/usr/lib"), Path("/proc/self")):
         with pytest.raises(UsageError, match="not a project"):
             Store(folder, ground.root / "store.git")
     for number in range(200):

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from checkpoint.ground import Ground
 from checkpoint.killing import Killer
 from checkpoint.photo import git, photograph, repository, write
+from proctor.checkpoint.identity import Bond
+from proctor.checkpoint.repository import Store
+from proctor.errors import UsageError
+from proctor.journal import events as ev
+from proctor.journal.store import Journal
+from proctor.supervisor.whereabouts import settle_in
 
 NESTED = ("one", "two/deep", "three")
 
@@ -136,6 +145,53 @@ def hundred(ground: Ground) -> None:
     assert not store.verify().lost
     store.restore(last.commit, first.commit)
     assert git(ground.work, "status", "--porcelain") == ""
+
+
+def apart(ground: Ground) -> None:
+    """K10: two worktrees and two clones never share a store; a moved workspace goes on; a copy becomes another one
+    while the first is still there; a store that is bound to another path is refused."""
+    ground.repository()
+    linked, clone, moved, copied = (ground.root / name for name in ("linked", "clone", "moved", "copied"))
+    git(ground.work, "worktree", "add", "-q", str(linked))
+    git(ground.root, "clone", "-q", str(ground.work), str(clone))
+    places = (ground.work, linked, clone)
+    first = [ground.store(work=place).snapshot("c1") for place in places]
+    sessions = [settled(ground, place)[1] for place in places]
+    for number, place in enumerate(places):
+        write(place / "README", f"of {number}\n")
+        ground.store(work=place).snapshot("c2")
+    ground.store(work=linked).restore(ground.store(work=linked).names()["c2"], first[1].commit)
+    assert [(place / "README").read_text() for place in places] == ["of 0\n", "a project\n", "of 2\n"]
+    outside = ground.root / "outside.git"
+    Store(clone, outside).bind()
+    with pytest.raises(UsageError, match="holds the checkpoints of"):
+        Store(linked, outside)
+
+    clone.rename(moved)
+    assert settled(ground, moved) == (Bond.MOVED, sessions[2])
+    store = ground.store(work=moved)
+    store.restore(store.snapshot("c3").commit, first[2].commit)
+    assert (moved / "README").read_text() == "a project\n"
+    shutil.copytree(moved, copied, symlinks=True)
+    bond, session = settled(ground, copied)
+    assert (bond, session not in sessions) == (Bond.COPIED, True)
+    assert settled(ground, moved) == (Bond.SAME, sessions[2])
+    write(copied / "README", "the copy's\n")
+    store = ground.store(work=copied)
+    store.restore(store.snapshot("c4").commit, first[2].commit)
+    assert (copied / "README").read_text() == "a project\n"
+    assert "c4" not in ground.store(work=moved).names()
+
+
+def settled(ground: Ground, work: Path) -> tuple[Bond, str]:
+    """How a store stands to a workspace as a session starts there, and which session that is from then on."""
+    store = ground.store(work=work)
+    with contextlib.closing(Journal(work / ".proctor/journal.db")) as journal:
+        if not journal.state().session:
+            journal.append(ev.SessionStarted(session=os.urandom(6).hex(), workspace=str(work), goal=""))
+        bond = store.bond()
+        settle_in(journal, store, work)
+        return bond, journal.state().session
 
 
 def nested(ground: Ground) -> None:

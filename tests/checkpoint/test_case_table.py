@@ -24,6 +24,7 @@ TABLE: dict[str, Callable[[Ground], None]] = {
     "K7": sessions.failed_snapshot,
     "K8": files.protected,
     "K9": files.no_change,
+    "K10": repositories.apart,
     "K11": sessions.others_work,
     "K12": files.any_writer,
     "K13": repositories.nested,
@@ -61,3 +62,7 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 def test_each_case_holds(ground: Ground, case: str) -> None:
     assert (TABLE[case].__doc__ or "").startswith(f"{case}:")
     TABLE[case](ground)
+
+
+def test_no_case_is_left_out() -> None:
+    assert list(TABLE) == [f"K{number}" for number in range(1, 25)]
