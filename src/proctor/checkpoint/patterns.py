@@ -32,7 +32,7 @@ class Patterns:
     @property
     def file(self) -> Path:
         """The patterns as git reads them."""
-        if not self._is_laid:
+        if not self._is_laid or not (self._place / "HEAD").exists():
             for folder in ("objects", "refs", "info", "empty"):
                 (self._place / folder).mkdir(parents=True, exist_ok=True)
             content = b"".join(raw(line) + b"\n" for line in self._lines)
