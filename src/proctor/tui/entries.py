@@ -21,8 +21,9 @@ from proctor.text import CUT, safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
-from proctor.units import counted
+from proctor.units import counted, format_duration
 from proctor.words import (
+    Certainty,
     CheckpointKind,
     IterationEnd,
     Level,
@@ -218,8 +219,14 @@ def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
     if e.checkpoint is CheckpointKind.SAFETY:
         return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything before the rollback", Role.DIM
     what = f"task {e.task}" if e.checkpoint is CheckpointKind.TASK else str(e.checkpoint)
-    said = "".join(f" · {word}" for word in (e.name, e.note) if word)
+    yet = "" if e.certainty is Certainty.CONFIRMED else f"after {format_duration(e.ms)}, not confirmed yet"
+    said = "".join(f" · {word}" for word in (e.name, e.note, yet) if word)
     return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id} {what}{said}", Role.DIM
+
+
+def _checkpoint_confirmed(e: ev.CheckpointConfirmed) -> Told:
+    missed = f"; {counted(len(e.missed), 'path')} changed unannounced ({_some(e.missed)})" if e.missed else ""
+    return "kept", f"{e.id} is confirmed, {format_duration(e.ms)} later{missed}", Role.DIM
 
 
 def _pruned(e: ev.CheckpointsPruned) -> Told:
@@ -232,10 +239,12 @@ def _pruned(e: ev.CheckpointsPruned) -> Told:
 def _rolled_back(e: ev.RolledBack) -> Told:
     if e.failed:
         return "back", f"the {e.way} did not happen: {e.failed}", Role.DANGER
+    mine = f", {counted(len(e.mine), 'edit')} of yours left in place" if e.mine else ""
+    said = "".join(f"; {line}" for line in e.said)
     ways = {"undo": "undone", "redo": "done again", "failed_verdict": "back after a failed verdict"}
     return (
         "back",
-        f"{ways.get(e.way, 'rolled back')} to {e.target}, {counted(e.changed, 'file')} changed",
+        f"{ways.get(e.way, 'rolled back')} to {e.target}, {counted(e.changed, 'file')} changed{mine}{said}",
         Role.STRONG,
     )
 
@@ -345,6 +354,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Autorun: _autorun,
     ev.TaskMoved: lambda e: ("task", f"{e.task} {e.status}" + (f": {e.why}" if e.why else "")),
     ev.CheckpointTaken: _checkpoint_taken,
+    ev.CheckpointConfirmed: _checkpoint_confirmed,
     ev.CheckpointsPruned: _pruned,
     ev.TaskCommitted: lambda e: ("kept", f"task {e.task} is commit {e.commit[:12]} on the session branch", Role.DIM),
     ev.RolledBack: _rolled_back,
