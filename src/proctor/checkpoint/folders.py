@@ -15,10 +15,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor.checkpoint.extras import attributes_of
 from proctor.checkpoint.known import FRESH
-from proctor.checkpoint.plumbing import Git, write_file
+from proctor.checkpoint.plumbing import Git, GitFailed, write_file
 from proctor.checkpoint.plumbing import split as parted
 from proctor.checkpoint.record import Attributes
 from proctor.trees import file_system
@@ -29,7 +30,9 @@ TRUSTED = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay",
 UNKNOWN = b""
 """Stands for an index or for rules that nothing is remembered for."""
 
-_VERSION = 1
+RULES = b".gitignore"
+
+_VERSION = 2
 
 
 class Folder(msgspec.Struct, frozen=True, array_like=True):
@@ -54,20 +57,19 @@ class Folder(msgspec.Struct, frozen=True, array_like=True):
         return cls(0, None, b"", b"/".join(sorted(indexed)), b"", b"", 0, is_repository=False)
 
     def split_by(self, indexed: Collection[bytes]) -> Folder:
-        """The same folder, beside an index that holds these of its names."""
-        indexed = set(indexed)
-        names = sorted([*split(self.files), *split(self.beside)])
-        files = b"/".join(name for name in names if name in indexed)
-        beside = b"/".join(name for name in names if name not in indexed)
-        return msgspec.structs.replace(self, files=files, beside=beside)
+        """The same folder, beside an index that holds these names in it."""
+        beside = {*split(self.files), *split(self.beside)}.difference(indexed)
+        return replace(self, files=b"/".join(sorted(indexed)), beside=b"/".join(sorted(beside)))
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """What one look leaves for the next. `index` and `rules` are what `Folder.files` and `judged` hold for; `judged`
-    has, of what is not in the index, whether rules leave it out (a file that git tracks they do not)."""
+    """What one look leaves for the next. `index`, of which `tree` is the tree, and `rules` are what `Folder.files` and
+    `judged` hold for; `judged` has, of what is not in the index, whether rules leave it out (a file that git tracks
+    they do not)."""
 
     of: tuple[int, int, tuple[bytes, ...]] = (_VERSION, -1, ())
     index: bytes = UNKNOWN
+    tree: str = ""
     rules: bytes = UNKNOWN
     judged: dict[bytes, bool] = {}
     folders: dict[bytes, Folder] = {}
@@ -101,7 +103,7 @@ class Remembered:
 
     def save(self, memory: Memory) -> None:
         """Write it down. It may be there before the index that it is about, or without it: it names its index."""
-        memory = msgspec.structs.replace(memory, of=self._of)
+        memory = replace(memory, of=self._of)
         if memory != self._memory or not self._seen:
             body = msgspec.msgpack.encode(memory)
             write_file(self._place, zlib.crc32(body).to_bytes(4, "big") + body, durable=False)
@@ -238,16 +240,40 @@ def mark_of(index: Path) -> bytes:
 
 
 def fitted(git: Git, memory: Memory, env: Mapping[str, str]) -> Memory:
-    """What is remembered, beside the index that the environment names: if it is another, its names are read."""
+    """What is remembered, beside the index that the environment names: if it is another, that is asked."""
     index = Path(env.get("GIT_INDEX_FILE") or git.gitdir / "index")
-    if memory.index != UNKNOWN and memory.index == mark_of(index):
+    if memory.index == UNKNOWN or not index.exists():
+        return _anew(git, memory, env, index)
+    if memory.index == mark_of(index):
         return memory
-    indexed: dict[bytes, list[bytes]] = {}
+    command = ("diff-index", "-z", "--cached", "--name-status", "--no-renames", memory.tree)
+    try:
+        said = parted(git.run(*command, env=env))
+    except GitFailed:  # that tree is gone
+        return _anew(git, memory, env, index)
+    into, out_of = (
+        [path for path, what in zip(said[1::2], said[::2], strict=True) if what == kind] for kind in (b"A", b"D")
+    )
+    new = {path.rpartition(b"/")[0] for path in into} - memory.folders.keys()
+    folders = settled(memory.folders | dict.fromkeys(new, Folder.unseen(())), into, out_of)
+    left = {path.rpartition(b"/")[0] for path in out_of}
+    is_ruled = not any(map(is_rules, said[1::2])) and all(folders[path].files for path in left if path in folders)
+    return replace(memory, index=UNKNOWN, rules=memory.rules if is_ruled else UNKNOWN, folders=folders)
+
+
+def _anew(git: Git, memory: Memory, env: Mapping[str, str], index: Path) -> Memory:
+    """What is remembered, with all names of the index."""
+    names: dict[bytes, list[bytes]] = {}
     for path in parted(git.run("ls-files", "-z", env=env)) if index.exists() else ():
         folder, _, name = path.rpartition(b"/")
-        indexed.setdefault(folder, []).append(name)
-    folders = {path: folder.split_by(indexed.pop(path, ())) for path, folder in memory.folders.items()}
-    return Memory(folders=folders | {path: Folder.unseen(names) for path, names in indexed.items()})
+        names.setdefault(folder, []).append(name)
+    folders = {path: folder.split_by(names.pop(path, ())) for path, folder in memory.folders.items()}
+    return Memory(folders=folders | {path: Folder.unseen(inner) for path, inner in names.items()})
+
+
+def is_rules(path: bytes) -> bool:
+    """Whether a file holds ignore rules."""
+    return path.rpartition(b"/")[2] == RULES
 
 
 def settled(folders: Mapping[bytes, Folder], into: Iterable[bytes], out_of: Iterable[bytes]) -> dict[bytes, Folder]:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from proctor.checkpoint.folders import UNKNOWN, Memory, Survey, below, fitted, mark_of, settled
+from proctor.checkpoint.folders import UNKNOWN, Memory, Survey, below, fitted, is_rules, mark_of, settled
 from proctor.checkpoint.folders import split as names_of
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.plumbing import Git, split
 from proctor.checkpoint.record import Attributes, is_below, is_inside
-from proctor.checkpoint.sorting import Sorting, is_rules
+from proctor.checkpoint.sorting import Sorting
 
 _STIRRING = 4000
 """Names in closed folders that one look is about, in the order of their paths; of the others only the folder is."""
@@ -61,8 +61,8 @@ class Scan:
     memory: Memory = field(default_factory=Memory)
     is_whole: bool = False
 
-    def settled(self, index: Path, into: Collection[bytes], out_of: Collection[bytes]) -> Memory:
-        """What to remember beside an index that took files in and let others go.
+    def settled(self, index: Path, tree: str, into: Collection[bytes], out_of: Collection[bytes]) -> Memory:
+        """What to remember beside an index, of which `tree` is the tree, that took files in and let others go.
 
         If more may be in it than was seen here, its names are read again next time; and rules are asked again that
         may have changed while they were obeyed.
@@ -71,7 +71,7 @@ class Scan:
         is_whole = self.is_whole and all(path.rpartition(b"/")[0] in folders for path in into)
         is_ruled = not any(map(is_rules, self.suspects | self.new | self.ignored))
         mark, rules = mark_of(index) if is_whole else UNKNOWN, self.memory.rules if is_ruled else UNKNOWN
-        return replace(self.memory, index=mark, rules=rules, folders=folders)
+        return replace(self.memory, index=mark, tree=tree, rules=rules, folders=folders)
 
 
 def scan(

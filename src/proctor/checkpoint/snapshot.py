@@ -156,7 +156,7 @@ class WorkingTree:
         draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)
         files = self._tree_of(draft)
-        self._folders.save(seen.settled(draft.index, *intake.moved()))
+        self._folders.save(seen.settled(draft.index, files, *intake.moved()))
         odd = known.odd - intake.gone - intake.left - intake.skipped.keys()
         words = words_of(self._git.top, odd, self._git.umask)
         sharp.odd = words.odd

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from proctor.checkpoint.folders import Memory, Survey, below, rooted, split
+from proctor.checkpoint.folders import RULES, Memory, Survey, below, rooted, split
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.record import is_below, is_inside, parents
 
 WORTH_ASKING = 1000
 """Paths that one question about the rules should be about: asked level by level, a tree of a thousand nested folders
 would start git a thousand times."""
-_RULES = b".gitignore"
 
 
 class Sorting:
@@ -55,7 +54,7 @@ class Sorting:
     @property
     def holds_rules(self) -> bool:
         """Whether there are rules beside the index, so that their change would not be noticed."""
-        return any(_RULES in split(folder.beside) for folder in self.survey.folders.values() if folder.beside)
+        return any(RULES in split(folder.beside) for folder in self.survey.folders.values() if folder.beside)
 
     def sort(self, asked: Collection[bytes]) -> None:
         """Fill the sets."""
@@ -136,8 +135,3 @@ class Sorting:
             folders = [path for folder, found in entered for path in below(folder, found.folders)]
             levels.append((files, folders))
         return levels
-
-
-def is_rules(path: bytes) -> bool:
-    """Whether a file holds ignore rules."""
-    return path.rpartition(b"/")[2] == _RULES
