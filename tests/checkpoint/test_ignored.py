@@ -127,6 +127,14 @@ def test_a_change_of_the_patterns_counts_from_the_next_checkpoint_on(built: Path
     assert (built / "README").read_text() == "changed\n"
 
 
+def test_another_process_with_another_contract_changes_nothing_for_this_one(built: Path) -> None:
+    mine, theirs = keeping(built, exclude=("*.csv",)), keeping(built, exclude=("README",))
+    before = mine.snapshot("c1")
+    assert "README" not in kept(theirs, theirs.snapshot("c2").commit)
+    write(built / "data/new.csv", "not mine\n")
+    assert mine.snapshot("c3").tree == before.tree
+
+
 def test_neither_the_projects_rules_nor_the_users_change_what_a_pattern_means(built: Path, home: Path) -> None:
     write(home / ".config/git/ignore", "!*.csv\n!dist/\n")
     write(built / "data/.gitignore", "!*.csv\n")

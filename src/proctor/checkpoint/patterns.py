@@ -18,13 +18,14 @@ _GLOB = frozenset("*?[\\")
 
 class Patterns:
     """One list of patterns. Git is asked in an empty folder, with a repository that has no other rules than these, so
-    that neither the project's nor the user's take part."""
+    that neither the project's nor the user's take part. The folder is named by the patterns: another process may be
+    about a contract that was changed meanwhile."""
 
-    def __init__(self, git: Git, name: str, lines: tuple[str, ...]) -> None:
+    def __init__(self, git: Git, lines: tuple[str, ...]) -> None:
         self._git = git
         self._lines = lines
-        self._place = git.gitdir / "patterns" / name
-        self._is_laid = False
+        self._content = b"".join(raw(line) + b"\n" for line in lines)
+        self._place = git.gitdir / "patterns" / hashlib.sha256(self._content).hexdigest()[:16]
 
     def __bool__(self) -> bool:
         return bool(self._lines)
@@ -32,15 +33,13 @@ class Patterns:
     @property
     def file(self) -> Path:
         """The patterns as git reads them."""
-        if not self._is_laid or not (self._place / "HEAD").exists():
+        place = self._place / "info" / "exclude"
+        if not place.exists():
             for folder in ("objects", "refs", "info", "empty"):
                 (self._place / folder).mkdir(parents=True, exist_ok=True)
-            content = b"".join(raw(line) + b"\n" for line in self._lines)
-            for name, body in (("HEAD", b"ref: refs/none\n"), ("info/exclude", content)):
-                if not (self._place / name).exists() or (self._place / name).read_bytes() != body:
-                    write_file(self._place / name, body, durable=False)
-            self._is_laid = True
-        return self._place / "info" / "exclude"
+            write_file(self._place / "HEAD", b"ref: refs/none\n", durable=False)
+            write_file(place, self._content, durable=False)
+        return place
 
     def matching(self, paths: Iterable[bytes]) -> set[bytes]:
         """Those of the paths that the patterns name, or a folder above them."""
@@ -82,8 +81,8 @@ class Wishes:
     """
 
     def __init__(self, git: Git, keep: Keep = DEFAULT) -> None:
-        self.exclude = Patterns(git, "exclude", keep.exclude)
-        self.include = Patterns(git, "include", keep.include)
+        self.exclude = Patterns(git, keep.exclude)
+        self.include = Patterns(git, keep.include)
         self.mark = hashlib.sha256(repr(keep).encode()).hexdigest()
         self._ways = self.include.ways()
 
