@@ -17,7 +17,7 @@ from proctor.journal.store import Journal
 from proctor.supervisor import toll
 from proctor.supervisor.authors import KINDS
 from proctor.supervisor.timeline import Timeline
-from proctor.words import CheckpointKind, Dimension, IterationEnd, TaskStatus
+from proctor.words import CheckpointKind, Dimension, IterationEnd, RequestKind, TaskStatus
 
 
 class Past:
@@ -266,7 +266,7 @@ async def test_tasks_return_and_what_was_verified_later_is_taken_back_but_nothin
     await past.timeline.verified(await past.timeline.snapshot("y"), 2, 2)
     past.journal.append(
         ev.Spent(figures={Dimension.TOKENS: ev.Figure(500)}),
-        ev.RequestOpened(id=1, request=ev.RequestKind.TOOL, what="w"),
+        ev.RequestOpened(id=1, request=RequestKind.TOOL, what="w"),
         ev.CeilingRaised(dimension=Dimension.TOKENS, by=5, limit=9),
     )
     before = past.journal.state()

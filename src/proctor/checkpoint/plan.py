@@ -66,7 +66,8 @@ class Goal:
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What a rollback would do: files that differ (before: as they are now), paths it would move aside (`parked`), the
-    operator's edits that would stay (`mine`), and lines about what would stop it (`obstacles`) or needs his eye.
+    operator's edits that would stay (`mine`), and lines about repositories whose refs go back, about what would stop it
+    (`obstacles`), and about what needs his eye (`said`).
     `present` identifies what is there now, `files` are the trees of files now and then."""
 
     present: str
@@ -76,6 +77,7 @@ class Outlook:
     mine: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
 
 
 EVERYTHING = Wish()

@@ -59,8 +59,7 @@ class Store:
         self._repositories = Repositories(self._git, repository, theirs)
         self._tree = WorkingTree(self._git, mine, keep, self._repositories)
         self._quick = Quick(self._git, self._tree, mine)
-        parked = self._git.gitdir.parent / "parked"
-        self._restorer = Restorer(self._git, self._objects, self._tree, mine, parked, self._repositories)
+        self._restorer = Restorer(self._git, self._objects, self._tree, mine, self._repositories)
 
     def snapshot(self, name: str, parent: str | None = None, meta: bytes = b"") -> Snapshot:
         """Store everything present under the ref `name` (such as `c7`), replacing what it named. `parent` is noted,

@@ -13,7 +13,6 @@ import os
 import stat
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from pathlib import Path
 
 from proctor.checkpoint.dress import Dresser, Unlike, is_fifo
 from proctor.checkpoint.gitstate.repositories import Repositories
@@ -51,7 +50,6 @@ class Restorer:
         objects: Objects,
         tree: WorkingTree,
         owned: Collection[bytes],
-        parked: Path,
         repositories: Repositories,
     ) -> None:
         self._repositories = repositories
@@ -60,7 +58,7 @@ class Restorer:
         self._tree = tree
         self._owned = frozenset(owned)
         self._planner = Planner(git, owned, tree.ignores.excluded)
-        self._parked = parked
+        self._parked = git.gitdir.parent / "parked"
         self._begun = git.gitdir / "restoring"
 
     def restore(self, safety: str, target: str, paths: Iterable[str] = (), mine: Iterable[str] = ()) -> Restored:
@@ -104,7 +102,10 @@ class Restorer:
         """What `restore` would do to what is there now; changes nothing but the store."""
         (want,) = self._objects.load(target)
         present = self._tree.look()
-        goal = self._planner.goal(present, want, self._shelf(target), _wish(paths, mine))
+        wish = _wish(paths, mine)
+        goal = self._planner.goal(present, want, self._shelf(target), wish)
+        nested = want.notes.repositories | present.notes.repositories
+        now, then = (present.state, present.beside), (want.state, want.beside)
         return Outlook(
             present.tree,
             (goal.present.files, goal.coming.files),
@@ -112,7 +113,8 @@ class Restorer:
             _texts(in_the_way(self._git, goal)),
             _texts(goal.mine),
             tuple(obstacles(self._git, goal)),
-            tuple(holders(self._git.top, goal.touched)) + tuple(changing_hands(self._git, goal)),
+            (*holders(self._git.top, goal.touched), *changing_hands(self._git, goal)),
+            self._repositories.outlook(now, then, nested, wish.tops),
         )
 
     # --- deciding -----------------------------------------------------------------------------

@@ -41,7 +41,8 @@ def status(given: argparse.Namespace) -> int:
     print(f"{found['status']}{why}   {where}")
     for task in found["tasks"]:
         claim = f"   claimed {safe_line(task['claim'], 40)}" if task["claim"] else ""
-        print(f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 60):60} {task['verdict'] or ''}{claim}")
+        verdict = "taken back" if task["taken_back"] else task["verdict"] or ""
+        print(f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 60):60} {verdict}{claim}")
         if task["status"] != TaskStatus.DONE and task["reason"]:
             log = f" ({safe_line(task['log'], 200)})" if task["log"] else ""
             print(f"       {safe_line(task['reason'], 200)}{log}")

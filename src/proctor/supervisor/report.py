@@ -76,9 +76,10 @@ def iteration(s: Session, acted: Acted, judgement: Judgement | None) -> None:
 
 def went_back(s: Session, back: ev.RolledBack) -> None:
     """Project the task list anew after a rollback."""
-    entry(
-        s, f"{back.way} to {back.target}", f"{counted(back.changed, 'file')} changed", f"before it: {back.safety}", ""
-    )
+    mine = f"; {counted(len(back.mine), 'edit')} of the operator's left in place" if back.mine else ""
+    taken = [str(task.id) for task in s.state.tasks if task.taken_back]
+    found = f"before it: {back.safety}" + (f"; taken back: task {', '.join(taken)}" if taken else "")
+    entry(s, f"{back.way} to {back.target}", f"{counted(back.changed, 'file')} changed{mine}", found, "")
 
 
 def ended(s: Session, ending: Ending) -> None:

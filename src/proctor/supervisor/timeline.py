@@ -243,7 +243,7 @@ class Timeline:
         found = await asyncio.to_thread(whose, self._store, told, self._journal.state())
         changes = await asyncio.to_thread(self._store.diff, safety.commit, target.taken.commit, ignored=True)
         mine = found.mine | found.both
-        if changes and all(change.path in mine for change in changes):
+        if changes and all(change.path in mine for change in changes) and target.taken.state == safety.state:
             raise UsageError(f"all that differs from {target.id} is your own work; nothing to take back")
         return tuple(sorted(change.path for change in changes if change.path in mine))
 

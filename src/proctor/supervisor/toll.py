@@ -45,6 +45,7 @@ class Toll:
     tasks: tuple[Return, ...] = ()
     obstacles: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
     safety: str = ""
     way: str = "rollback"
     patch: str = ""
@@ -99,6 +100,7 @@ def before(
         () if paths else returns(state.marks, target.taken.marks),
         outlook.obstacles,
         outlook.said,
+        outlook.repositories,
         patch=store.patch_of(outlook).decode("utf-8", "replace"),
     )
 
@@ -171,6 +173,7 @@ def lines(toll: Toll) -> list[str]:
         (f"yours, written since then{kept}:", [_line(change) for change in toll.of(toll.mine)]),
         (f"yours and a worker's{kept}:", [_line(change) for change in toll.of(toll.both)]),
         ("yours, left in place:", [safe_line(path, 200) for path in toll.stays]),
+        ("repositories that go back:", list(toll.repositories)),
         ("set aside, because it is in no checkpoint and in the way:", [safe_line(path, 200) for path in toll.parked]),
         ("tasks:", [of_task(one) for one in toll.tasks]),
         ("cannot be done:", list(toll.obstacles)),
@@ -211,6 +214,7 @@ def facts(toll: Toll) -> dict[str, Any]:
         "stays": toll.stays,
         "parked": toll.parked,
         "tasks": [{"id": t.task, "now": t.now, "then": t.then, "taken_back": t.taken_back} for t in toll.tasks],
+        "repositories": toll.repositories,
         "obstacles": toll.obstacles,
         "said": toll.said,
     }

@@ -23,6 +23,8 @@ from proctor.trees import remove_tree
 
 _TRIES = 3
 _FORMAT = 1
+_MOVED = 5
+"""Refs of one repository that are named."""
 _ASIDE = "aside.git"
 """A session's repository that a rollback took away. The safety checkpoint holds all of it that is kept."""
 
@@ -136,6 +138,27 @@ class Repositories:
         self._begun.unlink(missing_ok=True)
         return tuple(lines)
 
+    def outlook(
+        self,
+        now: tuple[str, str],
+        target: tuple[str, str],
+        nested: Collection[bytes] = (),
+        tops: Collection[bytes] = (),
+    ) -> tuple[str, ...]:
+        """Lines about what `restore` would put back; nothing is touched."""
+        shelves = Shelves(self._git)
+        before, after = self._both(shelves, now), self._both(shelves, target)
+        lines = []
+        for place in self._places(nested):
+            was, then = before.get(place.key, ("", "")), after.get(place.key, ("", ""))
+            left = place.role is Role.WATCHED or not then[0] or was[0] == then[0]
+            if left or (tops and place.where.removesuffix(b"/.git") not in tops):
+                continue
+            moved = refs.moved(shelves.held(*was).refs, shelves.held(*then).refs)
+            words = moved[:_MOVED] + ([f"{len(moved) - _MOVED} more"] if len(moved) > _MOVED else [])
+            lines.append(f"{place.name}: {', '.join(words) or 'its index, or what was in progress'}")
+        return tuple(lines)
+
     def forget(self) -> None:
         """Drop what is only remembered. Call it before objects of the store are dropped."""
         self._cache.forget()
@@ -180,7 +203,7 @@ class Repositories:
             return [f"{place.name} is another one now; left as it is"]
         moved = refs.moved(*(refs.decode(shelves.blob(entries[b"refs"][1])) for entries in (old, now)))
         staged = [json.loads(shelves.blob(entries[b"about"][1]))["staged"] for entries in (old, now)]
-        words = moved[:5] + ([f"{len(moved) - 5} more"] if len(moved) > 5 else [])
+        words = moved[:_MOVED] + ([f"{len(moved) - _MOVED} more"] if len(moved) > _MOVED else [])
         words += ["what is staged"] if staged[0] != staged[1] else []
         return [f"{place.name} changed since, and is left as it is: {', '.join(words)}"] if words else []
 

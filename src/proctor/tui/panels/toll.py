@@ -40,6 +40,7 @@ def page(toll: Toll, room: int, undo: str) -> list[Line]:
     if toll.others:
         said += [(), line(("A worker's", Role.STRONG), f"   {counts(toll.others)}")]
     rest = [(of_task(one).replace("->", "→").capitalize(), Role.TEXT) for one in toll.tasks]
+    rest += [(f"Goes back: {safe_line(one, 300)}", Role.TEXT) for one in toll.repositories]
     rest += [(f"Set aside: {safe_line(path, 200)}", Role.DIM) for path in toll.parked[:MOST]]
     rest += [(f"⚠ {one}", Role.ATTENTION) for one in (*toll.obstacles, *toll.said)]
     said += [()] if rest else []
