@@ -165,6 +165,30 @@ async def test_the_tree_that_the_next_look_is_held_against_stays(session: Sessio
     assert taken.edited
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_what_was_only_looked_at_and_went_is_stored_anew_by_the_next_checkpoint(
+    session: Session, at_once: bool
+) -> None:
+    for number in range(40):
+        folder = session.work / f"folder-{number % 5}" / "deep"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"file-{number}").write_text(f"{number}\n" * 20)
+    await session.checkpoints(3)
+    session.timeline.touched.begin(lambda: True)
+    (session.work / "folder-1" / "deep" / "file-1").write_text("seen, and named by nothing")
+    await session.timeline.present()
+    await session.sweeper.sweep(0, KEEP)
+    session.timeline.touched.add(["folder-2/deep/file-2"])
+    (session.work / "folder-2" / "deep" / "file-2").write_text("touched")
+    await session.timeline.checkpoint(ASKED, at_once=at_once)
+    assert session.store.verify().lost == {}
+    last = session.journal.state().checkpoints[-1]
+    assert (last.confirmed is not None) == at_once
+    newest = last.taken
+    assert session.store.read(newest.commit, "folder-1/deep/file-1") == b"seen, and named by nothing"
+    assert session.store.read(newest.commit, "folder-2/deep/file-2") == b"touched"
+
+
 STEPS = ["row", "refs", "repack", "prune", "folder"]
 
 

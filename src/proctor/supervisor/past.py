@@ -54,6 +54,11 @@ class Past:
         return opened(self._workspace, self._folder, self._names, self.state.sandbox)
 
     @cached_property
+    def _undoable(self) -> frozenset[str]:
+        """The checkpoints that undo and redo go to."""
+        return history.stack_from(self.state.rollbacks).held
+
+    @cached_property
     def _names(self) -> Names:
         from proctor.contract.load import load_state_only  # heavy, and a list wants no store
 
@@ -97,9 +102,8 @@ class Past:
 
     def facts(self, one: CheckpointState) -> dict[str, Any]:
         """A checkpoint of the list, as data."""
-        undoable = one.id in history.stack_from(self.state.rollbacks).held
-        more = {"name": one.taken.name or None, "last_good": one.id == self.state.good, "undoable": undoable}
-        return {**msgspec.to_builtins(one), **more}
+        marks = {"last_good": one.id == self.state.good, "undoable": one.id in self._undoable}
+        return {**msgspec.to_builtins(one), "name": one.taken.name or None, **marks}
 
     def show(self, handle: str) -> dict[str, Any]:
         """One checkpoint whole: its row, its record, what it holds and does not, what changed since the one before."""
