@@ -220,6 +220,25 @@ def test_a_rollback_of_one_name_lets_the_others_be(store: Store, work: Path) -> 
     assert (work / "src/README").samefile(work / "src/deep/again")
 
 
+def test_a_rollback_of_some_paths_fits_together_what_the_two_manifests_say(store: Store, work: Path) -> None:
+    fifos(work)
+    write(work / "held/one", "1\n")
+    os.setxattr(work / "held", "user.a", b"1")
+    before = store.snapshot("c1")
+    shutil.rmtree(work / "pipes")
+    shutil.rmtree(work / "held")
+    (work / "pipe").unlink()
+    after = store.snapshot("c2")
+    store.restore(after.commit, before.commit, ["pipes/alone/one"])
+    assert (work / "pipes/alone/one").is_fifo()
+    assert not (work / "pipe").exists()
+    store.restore(store.snapshot("c3").commit, before.commit, ["held"])
+    assert os.getxattr(work / "held", "user.a") == b"1"
+    store.restore(store.snapshot("c4").commit, after.commit, ["held/one", "pipes/alone/one"])
+    assert not (work / "held").exists()
+    assert list((work / "pipes/alone").iterdir()) == []
+
+
 def test_a_name_written_after_the_safety_checkpoint_is_not_replaced(store: Store, work: Path) -> None:
     os.link(work / "README", work / "also")
     before = store.snapshot("c1")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from proctor.checkpoint.objects import temporary_index
 from proctor.checkpoint.plumbing import Git, joined, split
-from proctor.checkpoint.record import Change, Held, Manifest, identity, is_below, is_inside, parents
+from proctor.checkpoint.record import Change, Held, Manifest, identity, is_below, is_inside, linked, parents
 from proctor.checkpoint.shelf import Shelf, is_folder
 from proctor.checkpoint.view import NOTHING, Delta, deltas
 
@@ -159,12 +159,24 @@ class Planner:
             return self._git.run("write-tree", env=env).decode().strip()
 
     def _fitting(self, files: str, manifest: Manifest) -> Manifest:
-        """A manifest put together from two, without folders that would not be there or would not be empty."""
-        full = folders_of(self._git, files)
-        empty = frozenset(folder for folder in manifest.empty if folder not in full)
-        there = full | empty | {folder for path in empty for folder in parents(path)}
+        """A manifest put together from two, without folders that would not be there or would not be empty, and without
+        names of one file that would not be alike."""
+        contents = contents_of(self._git, files)
+        full = {folder for path in contents for folder in parents(path)}
+        alone = {path.rpartition(b"/")[0] for path in manifest.fifos} - full - {b""}
+        empty = {folder for folder in manifest.empty if folder not in full}
+        above = {folder for path in empty | alone for folder in parents(path)}
+        empty |= alone - above
+        there = full | empty | above
+        groups: dict[tuple[bytes, bytes], list[bytes]] = {}
+        for path, first in manifest.links.items():
+            groups.setdefault((first, contents.get(path, path)), []).append(path)
         return replace(
-            manifest, empty=empty, folders={path: mode for path, mode in manifest.folders.items() if path in there}
+            manifest,
+            empty=frozenset(empty),
+            folders={path: mode for path, mode in manifest.folders.items() if path in there},
+            links=linked(groups.values()),
+            attributes={path: held for path, held in manifest.attributes.items() if path in there or path in contents},
         )
 
     def _place(self, path: bytes) -> bytes:
@@ -214,6 +226,12 @@ def _is_bare(git: Git, hollow: Collection[bytes], path: bytes) -> bool:
 def names_of(git: Git, files: str) -> list[bytes]:
     """The paths in a tree of files."""
     return split(git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", files))
+
+
+def contents_of(git: Git, files: str) -> dict[bytes, bytes]:
+    """The paths in a tree of files, with mode and id."""
+    lines = split(git.run("ls-tree", "-r", "-z", "--full-tree", files))
+    return {path: word for word, _, path in (line.partition(b"\t") for line in lines)}
 
 
 def folders_of(git: Git, files: str) -> set[bytes]:
