@@ -397,3 +397,17 @@ def test_random_work_is_seen_whole(store: Store, work: Path) -> None:
         full = held(Store(work, work.parent / "other/checkpoints.git", ("tasks.json", "PROGRESS.md", "RULES.md")))
         assert (quick.tree, quick.manifest) == (full.tree, full.manifest)
         (work.parent / "other/checkpoints.git/folders").unlink()
+
+
+def test_a_folder_that_holds_something_kept_beside_what_a_rollback_left_is_not_empty(store: Store, work: Path) -> None:
+    write(work / "out/kept", "1\n")
+    write(work / "out/x.log", b"l" * (2 << 20))
+    write(work / ".gitignore", "*.log\n")
+    before = store.snapshot("c1")
+    write(work / ".gitignore", "")
+    after = store.snapshot("c2")
+    assert "out/x.log" in [entry.path for entry in store.entries(after.commit)]
+    store.restore(after.commit, before.commit)
+    assert b"out" not in held(store).manifest.empty
+    write(work / ".gitignore", "")
+    assert b"out" not in held(store).manifest.empty

@@ -155,7 +155,8 @@ def _walk(sorting: Sorting, untouched: Collection[bytes], umask: int) -> Walk:
             found.repositories.add(path)
     for path in beside:
         holder, _, name = path.rpartition(b"/")
-        if holder in found.children and name not in names_of(folders[holder].special):
+        is_folder = path in sorting.hollow or (holder in folders and name in names_of(folders[holder].folders))
+        if is_folder and holder in found.children:  # a file that is left is none of those that are kept anyhow
             found.children[holder] -= 1
     return found
 

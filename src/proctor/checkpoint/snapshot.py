@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from proctor.checkpoint.draft import Draft
@@ -29,6 +29,8 @@ from proctor.errors import UsageError
 
 _ROUNDS = 3
 _PACK_FROM = 64
+_FORCED = 200
+"""Paths that one command line may name."""
 _PACKED = ("core.bigFileThreshold=1",)
 
 
@@ -236,33 +238,38 @@ class WorkingTree:
 
     def _feed(self, intake: Intake, draft: Draft) -> None:
         """Take the files in. One that changes while it is read is read again, at last as it comes."""
-        if intake.forced:
-            draft.run("update-index", "-z", "--force-remove", "--stdin", input=joined(intake.forced))
         waiting: dict[bytes, Signature | None] = {**intake.files, **dict.fromkeys(intake.missing)}
+        forced = sorted(intake.forced)
+        if forced and (not waiting or len(forced) > _FORCED):
+            draft.run("update-index", "-z", "--force-remove", "--stdin", input=joined(forced))
+            forced = []
         for _ in range(_ROUNDS):
             if not waiting:
                 return
-            refused = self._update(draft, sorted(waiting))
+            refused = self._update(draft, sorted(waiting), forced)
+            forced = []
             intake.skipped |= refused
             now = {path: self._signature(path) for path in waiting if path not in refused}
             intake.gone |= {path for path, signature in now.items() if signature is None}
             waiting = {path: signature for path, signature in now.items() if signature != waiting[path]}
         intake.unstable = set(waiting)
 
-    def _update(self, draft: Draft, paths: list[bytes]) -> dict[bytes, str]:
+    def _update(self, draft: Draft, paths: list[bytes], forced: Sequence[bytes] = ()) -> dict[bytes, str]:
         """Hash files into the index, or out of it where they are gone; those that will not go in, with git's words.
+        The `forced` go out before, so that their content is read whatever their status says.
 
         Many go into one pack: faster and smaller than a file each.
         """
-        command = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+        out = ("--force-remove", *(os.fsdecode(b"./" + path) for path in forced), "--no-force-remove") if forced else ()
+        command = ("update-index", *out, "-z", "--add", "--remove", "--replace", "--stdin")
         try:
             draft.run(*command, input=joined(paths), config=_PACKED if len(paths) >= _PACK_FROM else ())
         except GitFailed:
             if len(paths) == 1:
-                draft.run("update-index", "-z", "--force-remove", "--stdin", input=joined(paths))
+                draft.run("update-index", "-z", "--force-remove", "--stdin", input=joined([*forced, *paths]))
                 return {paths[0]: "could not be read"} if self._exists(paths[0]) else {}
             middle = len(paths) // 2
-            return self._update(draft, paths[:middle]) | self._update(draft, paths[middle:])
+            return self._update(draft, paths[:middle], forced) | self._update(draft, paths[middle:])
         return {}
 
     # --- words --------------------------------------------------------------------------------
