@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping, Set
@@ -57,10 +58,10 @@ class Dresser:
             if wanted != found:
                 os.chmod(place, stat.S_IMODE(now) | stat.S_IWUSR)
                 for name in found.keys() - wanted.keys():
-                    os.removexattr(place, name)
+                    os.removexattr(place, name, follow_symlinks=False)
                 for name, value in wanted.items():
                     if found.get(name) != value:
-                        os.setxattr(place, name, value)
+                        os.setxattr(place, name, value, follow_symlinks=False)
                 now = os.lstat(place).st_mode  # an access list has a word on the mode
         if stat.S_IMODE(now) != mode:
             os.chmod(place, mode)
@@ -90,6 +91,8 @@ class Dresser:
             if path != best and state.st_dev == at.st_dev and state.st_ino != at.st_ino:
                 if not self._alike(path, best):
                     raise Unlike(f"{safe_line(path)}: written meanwhile")
+                if os.geteuid() not in (0, at.st_uid):  # the system might not allow it, and then the name is gone
+                    raise PermissionError(errno.EPERM, "another user's file gets no further name", self._place(path))
                 os.unlink(self._place(path))
                 os.link(self._place(best), self._place(path))
 
