@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import socket
@@ -17,6 +18,7 @@ from proctor.checkpoint import extras
 from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.record import Manifest, linked
 from proctor.checkpoint.repository import Change, ChangeKind, Store
+from proctor.errors import Unrecoverable
 
 Step = Callable[[Path], None]
 StoreOf = Callable[[Path], Store]
@@ -218,6 +220,34 @@ def test_a_rollback_of_one_name_lets_the_others_be(store: Store, work: Path) -> 
     assert (work / "README").read_text() == "a project\n"
     assert (work / "src/README").read_text() == "changed under all its names\n"
     assert (work / "src/README").samefile(work / "src/deep/again")
+
+
+@pytest.mark.parametrize("call", ["link", "setxattr", "mkfifo", "chmod"])
+def test_a_fault_at_what_git_cannot_say_leaves_all_as_it_was(
+    store: Store, work: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    for step in (linked_files, fifos, attributes, special_bits):
+        step(work)
+    before, was = store.snapshot("c1"), (photograph(work), extra(work))
+    for step in (attributes_changed, split_by_an_edit, special_bits_lost):
+        step(work)
+    (work / "pipe").unlink()
+    after, then = store.snapshot("c2"), (photograph(work), extra(work))
+    go, calls = getattr(os, call), []
+
+    def fail_once(*args: object, **kwargs: object) -> object:
+        calls.append(args)
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return go(*args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, fail_once)
+        with pytest.raises(Unrecoverable, match="No space left"):
+            store.restore(after.commit, before.commit)
+    assert (photograph(work), extra(work)) == then
+    store.restore(store.snapshot("c3").commit, before.commit)
+    assert (photograph(work), extra(work)) == was
 
 
 def test_a_rollback_of_some_paths_fits_together_what_the_two_manifests_say(store: Store, work: Path) -> None:
