@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from proctor.checkpoint import plumbing
 from proctor.checkpoint.repository import Store
 from proctor.journal import events as ev
 from proctor.journal.store import Journal
@@ -187,6 +188,17 @@ async def test_what_was_only_looked_at_and_went_is_stored_anew_by_the_next_check
     newest = last.taken
     assert session.store.read(newest.commit, "folder-1/deep/file-1") == b"seen, and named by nothing"
     assert session.store.read(newest.commit, "folder-2/deep/file-2") == b"touched"
+
+
+async def test_a_trap_in_the_workspace_hinders_no_sweep_however_long_it_takes(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await session.checkpoints(3)
+    os.mkfifo(session.work / ".gitignore")
+    monkeypatch.setattr(plumbing, "_TRAP_CHECK", 0.001)
+    swept = await session.sweeper.sweep(0, OPERATOR)
+    assert swept.gone.checkpoints == ("c2",)
+    assert session.named() == {"c1", "c3"}
 
 
 STEPS = ["row", "refs", "repack", "prune", "folder"]

@@ -46,6 +46,19 @@ _FULL_WORDS = re.compile(
     rb"|Unable to create '[^']*\.lock'"
 )
 _TRAP_CHECK = 5.0
+_SEES = frozenset(
+    {
+        "ls-files",
+        "check-ignore",
+        "check-attr",
+        "update-index",
+        "checkout-index",
+        "read-tree",
+        "diff-files",
+        "diff-index",
+    }
+)
+"""Commands that look at the workspace. All others may take as long as they like."""
 
 
 class GitFailed(ProctorError):
@@ -120,7 +133,7 @@ class Command:
         poll.register(ended, select.POLLIN)
         try:
             while not poll.poll(_TRAP_CHECK * 1000):
-                if traps := self._git.traps():
+                if self._verb in _SEES and (traps := self._git.traps()):
                     raise Trapped(traps)
         finally:
             os.close(ended)
