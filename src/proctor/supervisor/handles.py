@@ -33,6 +33,8 @@ def find(state: State, handle: str) -> CheckpointState:
 
 def good(state: State, handle: str | None) -> CheckpointState:
     """The checkpoint that a person means; the last good one where he names none."""
+    if state.checkpoints and not (handle or state.good):
+        raise UsageError(f"no good checkpoint yet; name one: {', '.join(map(called, state.checkpoints[-_SHOWN:]))}")
     return find(state, handle or state.good)
 
 
