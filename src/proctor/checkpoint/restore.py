@@ -182,7 +182,8 @@ class Restorer:
         now, then = goal.present.manifest, goal.coming.manifest
         top, umask = self._git.top, self._git.umask
         self._tree.expect(goal.coming, goal.touched, goal.left)
-        self._tree.release(goal.released)
+        if goal.released:
+            self._tree.release(goal.released)
         opened = {path: stat.S_IMODE(os.lstat(self._place(path)).st_mode) for path in closed(self._git, goal)}
         for path, mode in opened.items():
             os.chmod(self._place(path), mode | stat.S_IRWXU)
