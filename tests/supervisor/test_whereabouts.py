@@ -5,10 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
+from proctor.checkpoint.identity import Bond
 from proctor.checkpoint.repository import Store
 from proctor.journal import events as ev
 from proctor.journal.state import State
 from proctor.journal.store import Journal, journal_path
+from proctor.supervisor import process
 from proctor.supervisor.whereabouts import settle_in
 
 
@@ -41,6 +45,25 @@ def test_a_moved_session_says_so_once_and_stays_the_same(tmp_path: Path) -> None
         state, rows = opened(moved)
         assert rows == [ev.Rebound(workspace=str(moved), was=str(tmp_path / "work"))]
         assert (state.workspace, state.session) == (str(moved), "first")
+
+
+def test_a_state_folder_outside_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    work, other = tmp_path / "work", tmp_path / "other"
+    for workspace in (work, other):
+        workspace.mkdir()
+        folder = process.external_state_dir(workspace)
+        folder.mkdir(parents=True)
+        Store(workspace, folder / "checkpoints.git").bind()
+    moved = work.rename(tmp_path / "moved")
+    copy = Path(shutil.copytree(moved, tmp_path / "copy"))
+    process.follow(copy)
+    process.follow(moved)
+    assert not process.external_state_dir(copy).exists()
+    assert not process.external_state_dir(work).exists()
+    store = Store(moved, process.external_state_dir(moved) / "checkpoints.git")
+    assert store.bond() is Bond.MOVED
+    assert Store(other, process.external_state_dir(other) / "checkpoints.git").bond() is Bond.SAME
 
 
 def test_a_copy_becomes_a_session_of_its_own(tmp_path: Path) -> None:

@@ -72,11 +72,27 @@ def state_dir_of(workspace: Path, *, outside: bool | None = None) -> Path:
     return external if outside else workspace / STATE_FOLDER
 
 
+def follow(workspace: Path) -> None:
+    """Let a state folder outside come along with a workspace that was moved: it is found by the folder's own number."""
+    place = external_state_dir(workspace)
+    if place.exists() or not state_home().is_dir():
+        return
+    found = os.stat(workspace)
+    for folder in state_home().iterdir():
+        noted = identity.Bound.load(folder / "checkpoints.git")
+        is_it = noted is not None and (noted.device, noted.inode) == (found.st_dev, found.st_ino)
+        if noted is not None and is_it and not os.path.exists(noted.path):
+            with Lock(folder):
+                folder.rename(place)
+            return
+
+
 def check_workspace(workspace: Path) -> None:
     """Refuse a workspace that cannot carry a session, in one line."""
     identity.refuse(workspace)
     if not workspace.is_dir():
         raise UsageError(f"{workspace}: not a folder; name the project's folder")
+    follow(workspace)
     state = workspace / STATE_FOLDER
     if state.is_symlink() or (state.exists() and not state.is_dir()):
         raise UsageError(f"{state}: not a folder of its own; move it away")
