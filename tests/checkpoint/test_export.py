@@ -184,7 +184,7 @@ def test_a_branch_moves_only_forward(repository: Path, branch: Callable[..., Exp
 def test_a_branch_that_is_checked_out_stays(repository: Path, branch: Callable[..., Exported]) -> None:
     with pytest.raises(UsageError, match="checked out"):
         branch("main")
-    for name in ("a..b", "-x", "x.lock", ""):
+    for name in ("a..b", "-x", "x.lock", "", "proctor/mine"):
         with pytest.raises(UsageError):
             branch(name)
 

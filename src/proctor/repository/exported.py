@@ -12,7 +12,7 @@ from proctor.checkpoint.record import is_below, raw, text
 from proctor.checkpoint.repository import Store
 from proctor.errors import UsageError
 from proctor.repository.bench import Bench
-from proctor.repository.branch import refusal
+from proctor.repository.branch import PREFIX, refusal
 from proctor.repository.layout import Layout
 from proctor.text import safe_line
 
@@ -40,6 +40,8 @@ def branch(
     """
     if why := refusal(layout):
         raise UsageError(f"{layout.workspace}: no branch can be made here: {why}; --bundle writes a file instead")
+    if name.startswith(PREFIX):
+        raise UsageError(f"{safe_line(name, 80)}: branches below {PREFIX} are the sessions' own; choose another name")
     away = frozenset(raw(path.rstrip("/")) for path in hidden)
     held = store.held(commit)
     with Bench(scratch, layout, store, map(text, away)) as bench:

@@ -164,8 +164,8 @@ class Past:
             return one, made
 
     def _message(self, one: CheckpointState) -> str:
-        trailers = f"Proctor-Session: {self.state.session}\nProctor-Checkpoint: {one.id}\n"
-        return f"Checkpoint {safe_line(f'{one.id}: {words(one)}', 100)}\n\n{trailers}"
+        # Without the trailers by which the session branch knows its own commits.
+        return f"Checkpoint {safe_line(f'{one.id}: {words(one)}', 100)}\n\nOf session {self.state.session}.\n"
 
     def _point(self, handle: str) -> tuple[str, str]:
         """The id and the commit of a checkpoint, or of what is there now."""
