@@ -1,0 +1,38 @@
+"""What the operator writes while a worker stands still is told from the worker's, and stays on request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from harness import Workspace, wait_until
+from proctor.words import SessionStatus
+
+Make = Callable[..., Workspace]
+
+
+def test_edits_made_during_a_pause_are_the_operator_s_and_stay(sample: Make) -> None:
+    workspace = sample("csv_tool", pause=0.3)
+    workspace.start("--yes")
+    wait_until(lambda: workspace.rows("task_done"), "a verified task")
+    wait_until(lambda: workspace.live("worker").get("alive"), "the next worker")
+    workspace.proctor("pause", check=True)
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.PAUSED, "paused")
+    mine = workspace.path / "notes.txt"
+    mine.write_text("mine\n")
+    wait_until(lambda: workspace.rows("operator_wrote"), "what the watcher saw")
+
+    shown = json.loads(workspace.proctor("rollback", "--to", "c1", "--preview", "--json", check=True).stdout)
+    assert "notes.txt" in shown["mine"]
+
+    took = json.loads(workspace.proctor("rollback", "--to", "c1", "--keep-mine", "--json", check=True).stdout)
+    assert "notes.txt" in took["stays"]
+    assert mine.read_text() == "mine\n"
+    state = workspace.state()
+    assert state is not None
+    assert state.rollbacks[-1].mine == tuple(took["stays"])
+    log = (workspace.path / "PROGRESS.md").read_text()
+    assert "of the operator's left in place" in log
+    assert workspace.proctor("undo").returncode == 0
+    assert mine.read_text() == "mine\n"
+    workspace.proctor("stop")
