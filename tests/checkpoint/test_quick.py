@@ -381,3 +381,14 @@ def killed_at(step: int) -> None:
 
     for name in ("fsync", "replace"):
         setattr(os, name, deadly(getattr(os, name)))
+
+
+def test_after_a_collection_of_what_no_ref_keeps_a_look_comes_first(recorded: Store, tree: Path) -> None:
+    write(tree / "deep/er/x", "in no checkpoint")
+    recorded.tree_of_working_tree()
+    recorded.gc([recorded.names()["start"]])
+    assert recorded.provisional("p", {"z"}, recorded.names()["start"]) is None
+    recorded.snapshot("looked")
+    write(tree / "z", "changed")
+    same(recorded, {"z"})
+    assert not recorded.verify().lost

@@ -81,7 +81,7 @@ class Store:
         this object saw, or the checkpoint `parent` if it saw nothing yet. None if only a look will do."""
         with self._git.locked(make=True):
             base = self._tree.last
-            if base is None and parent:
+            if base is None and parent and not self._tree.has_looked:
                 held = self._objects.load(parent)[0]
                 base = Base(held, held.files, self._tree.files())
             if base is None:
@@ -255,6 +255,7 @@ class Store:
         """Drop every checkpoint but the commits in `keep`, and give their space back. Slow; for idle time."""
         with self._git.locked():
             self._repositories.forget()
+            self._tree.last = None  # what no ref keeps may go
             names = self.names()
             for commit in set(keep) - set(names.values()):
                 self._objects.point(f"kept-{commit}", commit)

@@ -58,7 +58,8 @@ class WorkingTree:
         self._index = git.gitdir / "index"
         self._memory = git.gitdir / "known"
         self.last: Base | None = None
-        """What this process recorded last, None once that is not what the index holds."""
+        """What this process recorded last, None once that is not what the index holds, or may not be whole."""
+        self.has_looked = False
         self._folders = Remembered(git.gitdir / "folders", self._owned)
         self._written = (UNKNOWN, "")
         """The mark of the index that was admitted last, and its tree of files."""
@@ -190,7 +191,7 @@ class WorkingTree:
         return tree if mark != UNKNOWN and mark == mark_of(draft.index) else draft.run("write-tree").decode().strip()
 
     def _recorded(self, held: Held) -> None:
-        self.last = Base(held, held.files, self.files())
+        self.last, self.has_looked = Base(held, held.files, self.files()), True
         self._written = mark_of(self._index), held.files
 
     def _scan(self, draft: Draft, known: Known, now: int, is_lost: bool) -> Scan:
