@@ -250,7 +250,7 @@ def test_folders_of_a_file_system_without_such_times_are_read_each_time(
     assert b"src/deep" in reads
 
 
-@pytest.mark.parametrize("damage", ["empty", "garbage", "cut", "a bit", "an older one"])
+@pytest.mark.parametrize("damage", ["gone", "empty", "garbage", "cut", "a bit", "an older one"])
 def test_a_memory_that_is_damaged_or_old_is_as_good_as_none(store: Store, work: Path, damage: str) -> None:
     held(store)
     place = work / ".proctor/checkpoints.git/folders"
@@ -260,7 +260,10 @@ def test_a_memory_that_is_damaged_or_old_is_as_good_as_none(store: Store, work: 
     body = place.read_bytes()
     flipped = body[:40] + bytes([body[40] ^ 1]) + body[41:]
     damages = {"empty": b"", "garbage": b"\0x", "cut": body[:-9], "a bit": flipped, "an older one": old}
-    place.write_bytes(damages[damage])
+    if damage == "gone":
+        place.unlink()
+    else:
+        place.write_bytes(damages[damage])
     write(work / "src/newer.py", "1\n")
     agreed(store, work)
     agreed(Store(work, work / ".proctor/checkpoints.git", ("tasks.json", "PROGRESS.md", "RULES.md")), work)

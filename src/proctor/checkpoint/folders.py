@@ -90,10 +90,10 @@ class Remembered:
 
     def load(self) -> Memory:
         """What is remembered; nothing, if it cannot be read or is not about the same paths and the same user."""
-        if not self._seen or self._seen != self._signature():
-            self._memory = Memory()
+        seen = self._signature()
+        if seen != self._seen or not seen:
+            self._memory, self._seen = Memory(), seen
             with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
-                self._seen = self._signature()
                 content = self._place.read_bytes()
                 if zlib.crc32(content[4:]) == int.from_bytes(content[:4], "big"):
                     self._memory = msgspec.msgpack.decode(memoryview(content)[4:], type=Memory)
@@ -110,7 +110,10 @@ class Remembered:
             self._memory, self._seen = memory, self._signature()
 
     def _signature(self) -> tuple[int, ...]:
-        found = os.lstat(self._place)
+        try:
+            found = os.lstat(self._place)
+        except OSError:
+            return ()
         return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
@@ -218,16 +221,6 @@ def split(names: bytes) -> list[bytes]:
 def below(folder: bytes, names: bytes) -> Iterator[bytes]:
     """The paths of names in a folder."""
     return (folder + b"/" + name for name in split(names)) if folder else iter(split(names))
-
-
-def rooted(folders: Iterable[bytes]) -> set[bytes]:
-    """Some folders and all that lead to them."""
-    found = {b""}
-    for folder in folders:
-        while folder not in found:
-            found.add(folder)
-            folder = folder.rpartition(b"/")[0]  # noqa: PLW2901
-    return found
 
 
 def mark_of(index: Path) -> bytes:

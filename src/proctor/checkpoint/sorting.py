@@ -6,9 +6,9 @@ rules said of a path is remembered for as long as they, and the folder that hold
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
-from proctor.checkpoint.folders import RULES, Memory, Survey, below, rooted, split
+from proctor.checkpoint.folders import RULES, Folder, Memory, Survey, below, split
 from proctor.checkpoint.ignores import Ignores
 from proctor.checkpoint.record import is_below, is_inside, parents
 
@@ -41,14 +41,12 @@ class Sorting:
     def _walked(self) -> list[bytes]:
         """Enter all folders but those that hold nothing of the index; these, the outermost."""
         before, survey = self._before.folders, self.survey
-        rooting = (path for path, folder in before.items() if folder.files)
-        others = set(survey.walk(before if self.is_remembering else rooted(rooting)))
-        bare = [path for path in survey.read if path in survey.folders and not survey.folders[path].files]
-        if bare:  # what made rules not count here may be gone
-            live = rooted(path for path, folder in survey.folders.items() if folder.files)
-            ways = ((*parents(path), path) for path in bare if path not in live)
-            others |= {next(path for path in way if path not in live) for way in ways}
-            self._tried |= survey.folders.keys() - live
+        others = set(survey.walk(before if self.is_remembering else _rooted(before)))
+        if any(path in survey.folders and not survey.folders[path].files for path in survey.read):
+            live = _rooted(survey.folders)
+            lost = (_rooted(before) - live) & survey.folders.keys()  # what made rules not count there is gone
+            others.update(path for path in lost if path.rpartition(b"/")[0] not in lost)
+            self._tried.update(survey.folders.keys() - live if lost else ())
         return sorted(others)
 
     @property
@@ -135,3 +133,13 @@ class Sorting:
             folders = [path for folder, found in entered for path in below(folder, found.folders)]
             levels.append((files, folders))
         return levels
+
+
+def _rooted(folders: Mapping[bytes, Folder]) -> set[bytes]:
+    """The folders that hold or lead to something that is in the index."""
+    found = {b""}
+    for path, folder in folders.items():
+        while folder.files and path not in found:
+            found.add(path)
+            path = path.rpartition(b"/")[0]  # noqa: PLW2901
+    return found
