@@ -67,7 +67,9 @@ def test_an_index_that_is_no_longer_whole_is_refused_not_guessed_at(tmp_path: Pa
             indexes.parse(broken)
 
 
-@pytest.mark.parametrize("how", [("update-index", "--split-index"), ("sparse-checkout", "set", "--sparse-index", "src")])
+@pytest.mark.parametrize(
+    "how", [("update-index", "--split-index"), ("sparse-checkout", "set", "--sparse-index", "src")]
+)
 def test_an_index_that_only_git_can_read_is_kept_as_it_is(tmp_path: Path, how: tuple[str, ...]) -> None:
     git = make(tmp_path / "work")
     git.commit("other/deep/file", "file\n")

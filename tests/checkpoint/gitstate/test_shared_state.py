@@ -181,3 +181,25 @@ def test_of_chosen_paths_only_a_nested_repository_goes_back(git: Repo, store: St
     store.restore(store.snapshot("c3").commit, first.commit, ("lib",))
     assert nested.run("rev-parse", "HEAD") == was
     assert git.run("rev-parse", "HEAD").strip() == mine
+
+
+def test_the_operator_s_repository_itself_is_made_again_when_a_worker_removed_it(git: Repo, store: Store) -> None:
+    git.run("gc", "-q")
+    store.snapshot("c1")
+    git.commit("work.py", "work = 1\n")
+    first, was = store.snapshot("c2"), git.photograph()
+    shutil.rmtree(git.git_dir)
+    back = store.restore(store.snapshot("c3").commit, first.commit)
+    assert apart_from_settings(git.photograph()) == apart_from_settings(was), back.said
+    git.check()
+
+
+def test_it_is_said_when_what_a_repository_had_before_is_in_no_checkpoint(git: Repo, store: Store) -> None:
+    git.run("gc", "-q")
+    store.snapshot("c1")
+    git.commit("work.py", "work = 1\n")
+    store.gc({store.snapshot("c2").commit})  # with it goes what the operator's history lent
+    first = store.snapshot("c3")
+    shutil.rmtree(git.git_dir)
+    back = store.restore(store.snapshot("c4").commit, first.commit)
+    assert any("in no checkpoint and gone" in line for line in back.said)

@@ -174,8 +174,9 @@ class Capturer:
         all_refs = seen.refs()
         found = seen.moved(all_refs)
         gathered = Gathered(self._cache, place.key)
-        if gathered.is_new and place.role is Role.SHARED:
-            gathered.since = now if _weight(seen.common) > SMALL_OBJECTS or place.where == b".git" else 0
+        if gathered.since is None and place.role is Role.SHARED:
+            gathered.since = now if place.where == b".git" or _weight(seen.common) > SMALL_OBJECTS else 0
+            self._cache.note_since(place.key, gathered.since)
         skipped |= gathered.look(seen.common, now, draft)
         remembered |= self._index(seen, refs.commit_of(all_refs), known, draft)
         about = {"role": place.role, "where": _text(place.where), "linked": place.is_linked}

@@ -93,8 +93,22 @@ class Cache:
         out = self._git.run("cat-file", "--batch-check", input=asked, env=env)
         return {line.split(b" ")[0].decode() for line in out.splitlines() if line.endswith(b" missing")}
 
+    def since(self, key: bytes) -> int | None:
+        """What was there before this (ns) is the operator's; None for a repository never seen before."""
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return int((self.folder / f"{key.decode()}.since").read_text())
+        return None
+
+    def note_since(self, key: bytes, when: int) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.folder / f"{key.decode()}.since", str(when).encode())
+
     def forget(self) -> None:
-        remove_tree(self.folder)
+        """Drop all that can be found out anew."""
+        with contextlib.suppress(FileNotFoundError):
+            for place in self.folder.iterdir():
+                if place.suffix != ".since":
+                    remove_tree(place)
 
 
 class Gathered:
@@ -104,14 +118,12 @@ class Gathered:
         self._cache = cache
         self._place = cache.folder / f"{key.decode()}.objects"
         self.listed: Listed = {}
-        self.since = 0
-        """What was there before this (ns) is the operator's."""
+        self.since = cache.since(key)
         self._seen: dict[str, Signature] = {}
         self._touched: set[str] = set()
         with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
             data = json.loads(self._place.read_bytes())
             self._seen = {name: tuple(found) for name, found in data["seen"].items()}
-            self.since = int(data["since"])
             self.listed = {oid: (EXECUTABLE, kept) if kept else (PLAIN, oid) for oid, kept in data["listed"].items()}
 
     @property
@@ -132,7 +144,7 @@ class Gathered:
         for name, found in folder.children(b"objects/pack").items():
             if not _PACK.fullmatch(name) or self._seen.get(name.decode()) == found:
                 continue
-            if found[3] >= self.since:
+            if found[3] >= (self.since or 0):
                 self._pack(folder, b"objects/pack/" + name, draft, fresh, refused)
             seen[name.decode()] = found
         if fresh or seen != self._seen or self.is_new:
@@ -163,7 +175,7 @@ class Gathered:
             if not _LOOSE.fullmatch(name) or oid in self.listed or oid in fresh:
                 continue
             about = folder.signature(path)
-            if about is None or about[3] < self.since:
+            if about is None or about[3] < (self.since or 0):
                 continue
             whole = loose(folder, path)
             if whole is None or not is_whole(oid, whole):
@@ -194,7 +206,7 @@ class Gathered:
 
     def _save(self) -> None:
         listed = {oid: kept if mode == EXECUTABLE else "" for oid, (mode, kept) in self.listed.items()}
-        body = json.dumps({"seen": self._seen, "since": self.since, "listed": listed}).encode()
+        body = json.dumps({"seen": self._seen, "listed": listed}).encode()
         self._place.parent.mkdir(parents=True, exist_ok=True)
         write_file(self._place, body, durable=False)
 

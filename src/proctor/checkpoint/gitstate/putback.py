@@ -9,131 +9,25 @@ repeated, so that a kill is put right by doing it again.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
-import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 from proctor.checkpoint.gitstate import index as indexes
 from proctor.checkpoint.gitstate import places, refs
-from proctor.checkpoint.gitstate.capture import MOST_INDEX, Capturer, Seen, unescaped
+from proctor.checkpoint.gitstate.capture import MOST_INDEX, Capturer, Seen
 from proctor.checkpoint.gitstate.folder import EXECUTABLE, PLAIN, GitFolder
-from proctor.checkpoint.gitstate.gathered import is_whole, loose
+from proctor.checkpoint.gitstate.held import Held, Shelves
+from proctor.checkpoint.gitstate.lock import Left, Lock
 from proctor.checkpoint.gitstate.places import Place, Role
-from proctor.checkpoint.plumbing import Git, GitFailed, write_file
-from proctor.checkpoint.record import id_of, raw, tree_entries
+from proctor.checkpoint.gitstate.supply import Supply, theirs
+from proctor.checkpoint.plumbing import GitFailed
+from proctor.checkpoint.record import id_of
 
 _KEPT_IN_A_NEW_ONE = (b"config", b"config.worktree", b"info/exclude", b"info/attributes", b"info/global-attributes")
 """What a session's repository that was made anew says by itself."""
 _ZERO = b"0" * 40
-
-
-class Left(Exception):
-    """A repository that is not touched; `str()` says why."""
-
-
-@dataclass(slots=True)
-class Held:
-    """One repository as a checkpoint holds it; `files` by path with mode and the id of the blob."""
-
-    about: dict[str, Any] = field(default_factory=dict)
-    refs: dict[bytes, bytes] = field(default_factory=dict)
-    files: dict[bytes, tuple[bytes, str]] = field(default_factory=dict)
-    index: str = ""
-    apart: dict[bytes, tuple[bytes, str]] = field(default_factory=dict)
-    beside: dict[str, Any] = field(default_factory=dict)
-    all_refs: dict[bytes, bytes] = field(default_factory=dict)
-    objects: str = ""
-
-
-class Shelves:
-    """Reads what checkpoints hold of repositories."""
-
-    def __init__(self, git: Git) -> None:
-        self._git = git
-
-    def entries(self, tree: str) -> dict[bytes, tuple[bytes, str]]:
-        """A tree's entries; {} for none."""
-        return tree_entries(self._git.run("cat-file", "tree", tree)) if tree else {}
-
-    def blob(self, oid: str) -> bytes:
-        return self._git.run("cat-file", "blob", oid) if oid else b""
-
-    def held(self, state: str, beside: str) -> Held:
-        """One repository, from its two trees."""
-        found, apart = self.entries(state), self.entries(beside)
-
-        def text(entries: Mapping[bytes, tuple[bytes, str]], name: bytes) -> bytes:
-            return self.blob(entries[name][1]) if name in entries else b""
-
-        def files(entries: Mapping[bytes, tuple[bytes, str]]) -> dict[bytes, tuple[bytes, str]]:
-            listed = self.entries(entries[b"files"][1]) if b"files" in entries else {}
-            return {unescaped(name): kept for name, kept in listed.items()}
-
-        return Held(
-            json.loads(text(found, b"about") or b"{}"),
-            refs.decode(text(found, b"refs")),
-            files(found),
-            found.get(b"index", (b"", ""))[1],
-            files(apart),
-            json.loads(text(apart, b"about") or b"{}"),
-            refs.decode(text(apart, b"refs")),
-            apart.get(b"objects", (b"", ""))[1],
-        )
-
-    def listed(self, objects: str) -> dict[str, tuple[bytes, str]]:
-        """The objects of workers that a checkpoint lists."""
-        found = {}
-        for fan, (_, tree) in self.entries(objects).items():
-            for name, kept in self.entries(tree).items():
-                found[(fan + name).decode()] = kept
-        return found
-
-
-class Lock:
-    """Git's lock on one file. What it is to become is written first, so that the lock appears whole; its inode is
-    noted, so that our own is known after a kill."""
-
-    def __init__(self, note: Path, folder: GitFolder, name: bytes, body: bytes, is_real: bool) -> None:
-        self._note = note
-        self._folder = folder
-        self._name = name
-        self._body = body
-        self._path = name + b".lock" if is_real else b".proctor-" + name
-
-    def take(self) -> None:
-        """Left if another holds it."""
-        folder, draft = self._folder, b".proctor-draft"
-        found = folder.signature(self._path)
-        if found is not None and places.content(self._note).decode("utf-8", "replace") == self._mark(found[4]):
-            folder.remove(self._path)
-        folder.write(draft, self._body)
-        about = folder.signature(draft)
-        assert about is not None
-        write_file(self._note, self._mark(about[4]).encode())
-        try:
-            folder.link(draft, self._path)
-        except FileExistsError:
-            raise Left(f"{folder.path}/{os.fsdecode(self._path)} is there: git is at work, or was killed") from None
-        finally:
-            folder.remove(draft)
-
-    def put(self) -> None:
-        """Make it the file."""
-        self._folder.rename(self._path, self._name)
-        self._path = b""
-
-    def drop(self) -> None:
-        if self._path:
-            self._folder.remove(self._path)
-
-    def _mark(self, inode: int) -> str:
-        return f"{self._folder.path} {inode}"
 
 
 class PutBack:
@@ -147,6 +41,7 @@ class PutBack:
         self._place = place
         self._safety = safety
         self._target = target
+        self._supply = Supply(capturer, place, target)
 
     def run(self, again: bool, made: bool = False) -> list[str]:
         """Go; what is worth saying. `again`: an earlier run may have been interrupted. `made`: the repository was laid
@@ -159,7 +54,7 @@ class PutBack:
             files = self._wanted_files(is_new)
             if not made:
                 self._refuse_late(seen, present, files, again)
-            lost = self._objects(seen)
+            lost = self._supply.bring(seen.common, made)
             index, mark = self._wanted_index(seen), seen.index_mark()
             with self._locked(seen.git, b"index", index) as lock:
                 if seen.index_mark() != mark:
@@ -207,56 +102,6 @@ class PutBack:
             path.startswith(b"refs/") and refs.is_name(path) and path not in self._target.files
         )
 
-    # --- objects ------------------------------------------------------------------------------
-
-    def _objects(self, seen: Seen) -> set[str]:
-        """Bring back what is missing of the objects; the ids that refs and index name and that are nowhere."""
-        listed = self._shelves.listed(self._target.objects)
-        others = [oid for oid, (mode, _) in listed.items() if mode == EXECUTABLE]
-        uncached = [oid for oid in others if not (self._cache.objects / oid[:2] / oid[2:]).exists()]
-        for oid, whole in self._stored({oid: listed[oid] for oid in uncached}):
-            self._cache.add(oid, whole)
-        packed = packed_ids(seen.common)
-        gone = {oid: kept for oid, kept in listed.items() if oid not in packed and not _is_there(seen.common, oid)}
-        for oid, whole in self._stored(gone):
-            seen.common.write(b"objects/%s/%s" % (oid[:2].encode(), oid[2:].encode()), zlib.compress(whole, 1))
-        named = refs.ids(self._target.refs)
-        if self._target.about.get("index") == "difference":
-            named |= indexes.ids(indexes.Difference.decode(self._shelves.blob(self._target.index)).entries.values())
-            named |= {base} if (base := self._target.about.get("base", "")) else set()
-        if self._place.role is Role.SHARED:
-            return self._missing_there(named)
-        return self._cache.missing(named, self._capturer.env(self._place)) - listed.keys()
-
-    def _stored(self, wanted: Mapping[str, tuple[bytes, str]]) -> Iterator[tuple[str, bytes]]:
-        """Objects with their heads, as checkpoints keep them."""
-        if wanted:
-            by_blob = {kept: (oid, mode) for oid, (mode, kept) in wanted.items()}
-            for kept, whole in self._cache.read(list(by_blob), {}):
-                oid, mode = by_blob[kept]
-                yield oid, whole if mode == PLAIN else whole.partition(b"\0")[2]
-
-    def _missing_there(self, named: set[str]) -> set[str]:
-        """What the operator's repository lacks still, after packs from the store brought what they could."""
-        there = self._theirs_env()
-        lost = self._cache.missing(named, there)
-        have = self._cache.missing(lost, {})
-        if tips := lost - have:
-            asked = "".join(f"{oid}\n" for oid in sorted(tips)) + "".join(f"^{oid}\n" for oid in sorted(named - lost))
-            with contextlib.suppress(GitFailed):
-                command = ("pack-objects", "-q", "--revs", "--stdout", "--missing=allow-any")
-                pack = self._git.run(*command, input=asked.encode(), env=self._cache.env())
-                self._git.run("index-pack", "--stdin", input=pack, env=there)
-                lost = self._cache.missing(named, there)
-        return lost
-
-    def _theirs_env(self) -> dict[str, str]:
-        return {
-            "GIT_DIR": str(self._place.git),
-            "GIT_OBJECT_DIRECTORY": str(self._place.common / "objects"),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
-        }
-
     # --- refs ---------------------------------------------------------------------------------
 
     def _move_refs(self, seen: Seen, present: Mapping[bytes, bytes], lost: Collection[str]) -> None:
@@ -298,7 +143,7 @@ class PutBack:
                 lines += [b"update " + name, value, present.get(name, _ZERO)]
         try:
             command = ("update-ref", "--no-deref", "-z", "--stdin")
-            self._git.run(*command, input=b"".join(line + b"\0" for line in lines), env=self._theirs_env())
+            self._git.run(*command, input=b"".join(line + b"\0" for line in lines), env=theirs(self._place))
         except GitFailed as why:
             raise Left(str(why)) from why
 
@@ -386,6 +231,8 @@ class PutBack:
             yield from self._pushed()
         if is_new:
             yield f"{name} was made anew since; what it holds is put back, its settings stay as they are"
+        if self._supply.is_part:
+            yield f"{name}: some of its history is in no checkpoint and gone: fetch it from where it was pushed"
         if lost:
             yield f"{name}: {len(lost)} objects are in no checkpoint and gone; what names them stays as it is"
 
@@ -412,41 +259,7 @@ def _present(folder: GitFolder) -> tuple[indexes.Index | None, int]:
         return None, 0
 
 
-def packed_ids(folder: GitFolder) -> set[str]:
-    """The objects that the packs in a git folder say they hold."""
-    found: set[str] = set()
-    names = set(folder.children(b"objects/pack"))
-    for name in names:
-        if name.endswith(b".idx") and name[:-4] + b".pack" in names:
-            body = folder.read(b"objects/pack/" + name, 256 << 20) or b""
-            if body[:8] == b"\xfftOc\0\0\0\2" and len(body) > 1032:
-                count = int.from_bytes(body[1028:1032], "big")
-                ids = body[1032 : 1032 + 20 * count]
-                found.update(ids[at : at + 20].hex() for at in range(0, len(ids), 20))
-    return found
-
-
-def _is_there(folder: GitFolder, oid: str) -> bool:
-    whole = loose(folder, b"objects/%s/%s" % (oid[:2].encode(), oid[2:].encode()))
-    return whole is not None and is_whole(oid, whole)
-
-
 def _has_mode(found: int, mode: bytes) -> bool:
     if stat.S_ISLNK(found):
         return mode == b"120000"
     return mode == (EXECUTABLE if found & stat.S_IXUSR else PLAIN)
-
-
-def lay_out(place: Path, shelves: Shelves, held: Held) -> None:
-    """Make a git folder that is gone, with what a rollback does not move: settings, hooks, remote-tracking refs."""
-    for inner in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info", "modules"):
-        (place / inner).mkdir(parents=True, exist_ok=True)
-    with GitFolder(place) as folder:
-        if borrows := held.beside.get("borrows", ""):
-            folder.write(b"objects/info/alternates", raw(borrows))
-        for path, (mode, oid) in held.apart.items():
-            folder.write(path, shelves.blob(oid), mode)
-        for name, value in held.all_refs.items():
-            if name not in held.refs and name != refs.HEAD:
-                folder.write(name, value + b"\n")
-        folder.write(b"HEAD", held.refs.get(refs.HEAD, b"ref: refs/heads/main") + b"\n")

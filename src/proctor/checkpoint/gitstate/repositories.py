@@ -14,8 +14,10 @@ from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.gitstate import places, refs
 from proctor.checkpoint.gitstate.capture import Captured, Capturer
 from proctor.checkpoint.gitstate.gathered import Cache
+from proctor.checkpoint.gitstate.held import Held, Shelves, lay_out
+from proctor.checkpoint.gitstate.lock import Left
 from proctor.checkpoint.gitstate.places import Place, Role
-from proctor.checkpoint.gitstate.putback import Held, Left, PutBack, Shelves, lay_out
+from proctor.checkpoint.gitstate.putback import PutBack
 from proctor.checkpoint.plumbing import Git, GitFailed, disk_faults, write_file
 from proctor.checkpoint.record import FOLDER, raw, tree_body
 from proctor.errors import ProctorError
