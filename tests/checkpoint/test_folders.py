@@ -302,6 +302,19 @@ def test_after_a_rollback_nothing_is_missed(store: Store, work: Path) -> None:
     agreed(store, work)
 
 
+def test_after_a_rollback_only_what_it_changed_is_read(store: Store, work: Path, reads: list[bytes]) -> None:
+    write(work / "src/deep/gone/y.py", "1\n")
+    before = store.snapshot("c1")
+    shutil.rmtree(work / "src/deep/gone")
+    write(work / "src/new.py", "1\n")
+    after = store.snapshot("c2")
+    held(store)
+    reads.clear()
+    store.restore(after.commit, before.commit)
+    assert set(reads) == {b"src", b"src/deep", b"src/deep/gone"}
+    assert agreed(store, work).tree == before.tree
+
+
 def test_what_the_harness_owns_by_now_is_no_part_of_what_is_remembered(store: Store, work: Path) -> None:
     held(store)
     other = Store(work, work / ".proctor/checkpoints.git", ("notes",))
