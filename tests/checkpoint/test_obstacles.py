@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,13 @@ from checkpoint.photo import photograph, write
 from proctor.checkpoint import obstacles
 from proctor.checkpoint.repository import Store
 from proctor.errors import Unrecoverable
+
+
+def can(kind: str) -> bool:
+    """Whether there is a name space of one's own to be had: to mount in (`-m`), of users (`-r`)."""
+    command = ["unshare", kind, "true"]
+    return bool(shutil.which("unshare")) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="wants to give files to another user")
 OTHER = 1001
@@ -134,14 +142,26 @@ def test_a_file_of_another_in_a_folder_where_only_owners_remove_is_found_before(
     assert photograph(work) == was
 
 
+@as_root
+@pytest.mark.skipif(not can("-r"), reason="wants a name space of users")
+def test_root_of_a_name_space_has_no_power_over_the_files_of_others(store: Store, work: Path) -> None:
+    before = store.snapshot("c1")
+    (work / "README").chmod(0o604)
+    write(work / "src/deep/er/x.py", "changed\n")
+    os.chown(work / "README", OTHER, OTHER)
+    os.chown(work / "src/deep/er", OTHER, OTHER)
+    after, was = store.snapshot("c2"), photograph(work)
+    said = roll_back(work, after.commit, before.commit, within=("unshare", "-r"))
+    assert "only its owner may change its mode" in said
+    assert "src/deep/er: a folder of " in said
+    assert photograph(work) == was
+    assert roll_back(work, after.commit, before.commit).startswith("done")
+
+
 # --- mount points ---------------------------------------------------------------------------------
 
 
-def can_mount() -> bool:
-    return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
-
-
-@pytest.mark.skipif(not can_mount(), reason="wants a name space of its own to mount in")
+@pytest.mark.skipif(not can("-m"), reason="wants a name space of its own to mount in")
 @pytest.mark.parametrize(
     ("mount", "named"),
     [
@@ -168,7 +188,7 @@ def test_a_busy_mount_point_is_found_before_anything_is_touched(
     assert photograph(work) == was
 
 
-@pytest.mark.skipif(not can_mount(), reason="wants a name space of its own to mount in")
+@pytest.mark.skipif(not can("-m"), reason="wants a name space of its own to mount in")
 def test_what_lies_in_a_mounted_folder_is_rolled_back_like_all_else(store: Store, work: Path) -> None:
     before, was = store.snapshot("c1"), photograph(work)
     write(work / "src/main.py", "changed\n")
@@ -180,7 +200,7 @@ def test_what_lies_in_a_mounted_folder_is_rolled_back_like_all_else(store: Store
     assert photograph(work) == was
 
 
-@pytest.mark.skipif(not can_mount(), reason="wants a name space of its own to mount in")
+@pytest.mark.skipif(not can("-m"), reason="wants a name space of its own to mount in")
 def test_a_part_that_is_mounted_read_only_is_found_before_anything_is_touched(store: Store, work: Path) -> None:
     before = store.snapshot("c1")
     write(work / "src/main.py", "changed\n")

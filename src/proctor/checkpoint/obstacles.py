@@ -54,18 +54,23 @@ def _owners(git: Git, goal: Goal) -> dict[bytes, str]:
             found[folder] = "on a read-only file system"
         elif (owner := os.lstat(_at(git, folder)).st_uid) != me:
             found[folder] = f"a folder of {_name(owner)}'s, not writable for you"
-    if me == 0:
-        return found
     written = {delta.path for delta in goal.deltas}
     for path in goal.touched:
         state = _state(git, path)
-        if state is None or state.st_uid == me:
+        if state is None or state.st_uid == me or (me == 0 and _is_mapped(state.st_uid)):
             continue
         if path not in written:
             found[path] = f"{_name(state.st_uid)}'s; only its owner may change its mode"
         elif _is_sticky(git, path, me):
             found[path] = f"{_name(state.st_uid)}'s, in a folder where only its owner may remove it"
     return found
+
+
+def _is_mapped(uid: int) -> bool:
+    """Whether this name space knows a user: root has no power over the files of others."""
+    with open("/proc/self/uid_map", "rb") as file:
+        ranges = [tuple(map(int, line.split())) for line in file]
+    return any(first <= uid < first + count for first, _, count in ranges)
 
 
 def _is_sticky(git: Git, path: bytes, me: int) -> bool:
