@@ -392,3 +392,18 @@ def test_after_a_collection_of_what_no_ref_keeps_a_look_comes_first(recorded: St
     write(tree / "z", "changed")
     same(recorded, {"z"})
     assert not recorded.verify().lost
+
+
+def test_a_folder_that_goes_meanwhile_wants_a_look(
+    recorded: Store, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = quick._Listed._read
+
+    def removing(self: quick._Listed, intake: object) -> None:
+        real(self, intake)  # type: ignore[arg-type]
+        shutil.rmtree(tree / "deep")
+
+    monkeypatch.setattr(quick._Listed, "_read", removing)
+    write(tree / "deep/er/x", "changed")
+    assert recorded.provisional("p", {"deep/er/x"}) is None
+    assert "p" not in recorded.names()

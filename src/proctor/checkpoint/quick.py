@@ -237,9 +237,8 @@ class _Listed:
                 files.update(below(path, folder.files), below(path, folder.beside))
                 folders.update(below(path, folder.folders))
             named = ignores.matching({*files, *folders})
-        for path in self._hollow:
-            if tracked := ignores.tracked_below(path):
-                raise TooWide(tracked)
+        if any(map(ignores.tracked_below, self._hollow)):
+            raise TooWide
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -296,8 +295,9 @@ class _Listed:
             folders.pop(path, None)
             attributes.pop(path, None)
             empty.discard(path)
-            state, said = os.lstat(self._place(path)), attributes_of(self._place(path))
-            if said:
+            if (state := self._stat(path)) is None:
+                raise TooWide
+            if said := attributes_of(self._place(path)):
                 attributes[path] = said
             if stat.S_IMODE(state.st_mode) != 0o777 & ~self._git.umask:
                 folders[path] = stat.S_IMODE(state.st_mode)
