@@ -186,6 +186,31 @@ def test_where_workers_have_the_repository_nothing_is_shared_with_it(repo: Path,
     assert not store.verify().lost
 
 
+def test_what_was_borrowed_before_workers_had_the_repository_is_copied(repo: Path, tmp_path: Path, many: None) -> None:
+    place = tmp_path / "state/checkpoints.git"
+    first = Store(repo, place).snapshot("c1")
+    assert first.borrowed
+    store = Store(repo, place, theirs=True)
+    assert store.settle()
+    shutil.rmtree(repo / ".git")
+    assert not store.verify().lost
+    assert restored(store, repo, first)
+
+
+def test_packs_that_are_links_or_no_files_are_no_trap(repo: Path, tmp_path: Path) -> None:
+    git(repo, "repack", "-adq")
+    (pack,) = packs(repo / ".git")
+    pack.rename(tmp_path / "elsewhere")
+    pack.symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(repo / ".git/objects/pack" / f"pack-{'1' * 40}.pack")
+    write(repo / ".git/objects/pack" / f"pack-{'1' * 40}.idx", pack.with_suffix(".idx").read_bytes())
+    place = tmp_path / "state/checkpoints.git"
+    store = Store(repo, place)
+    store.snapshot("c1")
+    assert not any(path.is_symlink() or path.is_fifo() for path in place.rglob("*"))
+    assert not store.verify().lost
+
+
 def test_an_object_that_is_not_what_its_name_says_is_not_taken_over(repo: Path, tmp_path: Path) -> None:
     oids = [git(repo, "rev-parse", f"HEAD:{path}").strip() for path in ("README", "run.sh")]
     one, other = (repo / ".git/objects" / oid[:2] / oid[2:] for oid in oids)

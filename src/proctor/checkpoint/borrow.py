@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -46,24 +47,16 @@ def link_packs(git: Git, folders: Iterable[Path]) -> bool:
 
 def _link_packs(git: Git, source: Path) -> bool:
     place = git.gitdir / "objects" / "pack"
-    is_changed = False
-    try:
-        with disk_faults(place):
-            for _ in range(_TRIES):
-                try:
-                    names = [name for name in _names(source) if not (place / name).exists()]
-                    for name in names:
-                        _link_pack(source / name, place / name, git.borrows)
-                        is_changed = True
-                    return True
-                except FileNotFoundError:  # packed anew meanwhile
-                    continue
-            return False
-    except _TooLarge:
-        return False
-    finally:
-        if is_changed:
+    with disk_faults(place):
+        for _ in range(_TRIES):
+            names = [name for name in _names(source) if not (place / name).exists()]
+            try:
+                taken = [_link_pack(source / name, place / name, git.borrows) for name in names]
+            except FileNotFoundError:  # packed anew meanwhile
+                continue
             flush_folder(place)
+            return all(taken)
+    return False
 
 
 def _names(source: Path) -> list[str]:
@@ -73,35 +66,41 @@ def _names(source: Path) -> list[str]:
         return []
 
 
-class _TooLarge(Exception):
-    """A pack that would have to be copied and is too large for that now."""
-
-
-def _link_pack(index: Path, place: Path, shared: bool) -> None:
-    """Take in one pack; it counts once its index is there, which comes last."""
+def _link_pack(index: Path, place: Path, shared: bool) -> bool:
+    """Take in one pack; it counts once its index is there, which comes last. False for one that is left."""
     keep = place.with_suffix(".keep")
     keep.write_bytes(_MARK)
+    is_taken = False
     try:
         for suffix in (".pack", ".rev", ".idx"):
-            with contextlib.suppress(*((FileNotFoundError,) if suffix == ".rev" else ())):
-                _link(index.with_suffix(suffix), place.with_suffix(suffix), shared)
-    except BaseException:
-        for suffix in (".idx", ".rev", ".pack", ".keep"):
+            source = index.with_suffix(suffix)
+            if (suffix != ".rev" or source.exists()) and not _link(source, place.with_suffix(suffix), shared):
+                return False
+        is_taken = True
+    finally:
+        for suffix in (".idx", ".rev", ".pack", ".keep") if not is_taken else ():
             place.with_suffix(suffix).unlink(missing_ok=True)
-        raise
+    return True
 
 
-def _link(source: Path, place: Path, shared: bool) -> None:
+def _link(source: Path, place: Path, shared: bool) -> bool:
+    """Link or copy one file. False if it is none, or would have to be copied and is too large for that."""
     place.unlink(missing_ok=True)  # what a killed attempt left
+    source = Path(os.path.realpath(source))
+    state = source.stat()
+    if not stat.S_ISREG(state.st_mode):
+        return False
     if shared:
         try:
-            return os.link(source, place, follow_symlinks=False)
+            os.link(source, place)
+            return True
         except FileNotFoundError:
             raise
         except OSError:  # another file system, or another's file
             pass
-    if source.stat().st_size > COPIED:
-        raise _TooLarge
+    free = os.statvfs(place.parent)
+    if state.st_size > min(COPIED, free.f_bavail * free.f_frsize // 2):
+        return False
     aside = place.with_name(f"tmp_{place.name}.copy")
     try:
         shutil.copyfile(source, aside)
@@ -109,6 +108,7 @@ def _link(source: Path, place: Path, shared: bool) -> None:
         adopt(aside, place)
     finally:
         aside.unlink(missing_ok=True)
+    return True
 
 
 def missing(git: Git, oids: Collection[str], env: Mapping[str, str] = NOTHING_MORE) -> set[str]:

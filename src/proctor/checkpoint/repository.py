@@ -48,6 +48,7 @@ class Store:
         repository: Path | None = None,
         theirs: bool = False,
     ) -> None:
+        self.theirs = theirs
         self._git = Git(workspace, gitdir, borrows=not theirs)
         identity.refuse(self._git.workspace)
         identity.bond(self._git)
@@ -238,9 +239,10 @@ class Store:
         return bool(self._git.lenders)
 
     def settle(self) -> bool:
-        """Copy what is borrowed; whether there was something to do. `pack` does it, too."""
+        """Copy what is borrowed, also what was before workers had the repository; whether there was something to do.
+        `pack` does it, too."""
         with self._git.locked():
-            return borrow.settle(self._git)
+            return borrow.settle(Git(self._git.workspace, self._git.gitdir, borrows=True))
 
     def bond(self) -> Bond:
         """Whether the store was made for this workspace, or came here with it."""

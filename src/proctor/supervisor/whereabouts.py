@@ -19,3 +19,5 @@ def settle_in(journal: JournalPort, store: Store, workspace: Path) -> None:
         journal.append(ev.Rebound(workspace=str(workspace), was=state.workspace, session=session))
     if bond is not Bond.SAME:
         store.bind()
+    if store.theirs:
+        store.settle()
