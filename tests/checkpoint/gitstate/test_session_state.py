@@ -117,6 +117,7 @@ def test_a_rollback_takes_back_what_a_worker_did_in_git_and_an_undo_brings_it_ag
     assert photograph(live.work) == files_then
     assert store.snapshot("c4").state == second.state
     git.check()
+    assert not store.verify().lost
 
 
 def test_a_commit_made_after_the_checkpoint_is_there_again_though_its_objects_were_dropped(live: Session) -> None:

@@ -33,17 +33,20 @@ MOST_INDEX = 512 << 20
 SMALL_OBJECTS = 16 << 20
 """Bytes of a nested repository's objects up to which all of them are kept, not only what comes later."""
 _SMALL = 1 << 16
+_SHA1 = 40
 RESTING = b"HEAD.quarantined"
 _MODULE = "160000"
 
 
 @dataclass(slots=True)
 class Captured:
-    """What one look at a repository gave. `present` is what stands there now; the ids are "" for nothing."""
+    """What one look at a repository gave; the ids are "" for nothing."""
 
     state: str = ""
     beside: str = ""
     skipped: dict[str, str] = field(default_factory=dict)
+    is_known: bool = False
+    """Whether nothing looks different from the look before."""
 
 
 class Seen:
@@ -142,7 +145,7 @@ class Capturer:
             digest = seen.digest()
             known = self._memory.get(place.key.decode(), {})
             if known.get("digest") == digest and known.get("settled"):
-                return Captured(known["state"], known["beside"], known["skipped"])
+                return Captured(known["state"], known["beside"], known["skipped"], is_known=True)
             remembered: dict[str, Any] = {"digest": digest, "settled": seen.newest() < now - FRESH}
             if place.role is Role.WATCHED:
                 found = self._watched(seen, known, remembered, draft)
@@ -177,7 +180,10 @@ class Capturer:
         if gathered.since is None and place.role is Role.SHARED:
             gathered.since = now if place.where == b".git" or _weight(seen.common) > SMALL_OBJECTS else 0
             self._cache.note_since(place.key, gathered.since)
-        skipped |= gathered.look(seen.common, now, draft)
+        if any(len(oid) > _SHA1 for oid in refs.ids(all_refs)):
+            skipped[b"objects"] = "a repository with sha256 ids"
+        else:
+            skipped |= gathered.look(seen.common, now, draft)
         remembered |= self._index(seen, refs.commit_of(all_refs), known, draft)
         about = {"role": place.role, "where": _text(place.where), "linked": place.is_linked}
         about |= remembered["index_about"]
@@ -191,7 +197,7 @@ class Capturer:
         }
         if remembered["index"]:
             entries[b"index"] = FILE, remembered["index"]
-        tips = refs.ids(found) | set(remembered["blobs"])
+        tips = {oid for oid in refs.ids(found) if len(oid) == _SHA1}.union(remembered["blobs"])
         lost = self._cache.missing(tips, self.env(place)) if tips else set()
         lost -= {oid for oid, (mode, _) in gathered.listed.items() if mode == PLAIN}
         told = {"skipped": {_text(path): why for path, why in sorted(skipped.items())}, "missing": sorted(lost)[:100]}

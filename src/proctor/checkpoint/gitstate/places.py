@@ -75,6 +75,8 @@ def wanted(role: Role, path: bytes) -> bool:
     top, _, rest = path.partition(b"/")
     if top in _APART or (top == b"worktrees" and role is not Role.SESSION):
         return False
+    if role is Role.WATCHED and top != b"refs":
+        return False
     if path.endswith(b".lock") or path.rpartition(b"/")[2].startswith(b".proctor-"):
         return False
     return bool(rest) or (top not in _TOLD and not top.startswith((b"sharedindex.", b"HEAD.quarantined")))

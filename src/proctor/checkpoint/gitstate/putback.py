@@ -27,7 +27,6 @@ from proctor.checkpoint.record import id_of
 
 _KEPT_IN_A_NEW_ONE = (b"config", b"config.worktree", b"info/exclude", b"info/attributes", b"info/global-attributes")
 """What a session's repository that was made anew says by itself."""
-_ZERO = b"0" * 40
 
 
 class PutBack:
@@ -140,7 +139,7 @@ class PutBack:
             lines += [b"delete " + name, present[name]]
         for name, value in sorted(wanted.items()):
             if not value.startswith(b"ref: "):
-                lines += [b"update " + name, value, present.get(name, _ZERO)]
+                lines += [b"update " + name, value, present.get(name, b"0" * len(value))]
         try:
             command = ("update-ref", "--no-deref", "-z", "--stdin")
             self._git.run(*command, input=b"".join(line + b"\0" for line in lines), env=theirs(self._place))

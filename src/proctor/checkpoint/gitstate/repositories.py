@@ -85,7 +85,7 @@ class Repositories:
         """One look, again if something was written meanwhile."""
         for _ in range(_TRIES):
             found = capturer.capture(place, draft)
-            if capturer.is_still(place):
+            if found.is_known or capturer.is_still(place):
                 return found
         return Captured(found.state, found.beside, found.skipped | {place.name: "it was written while it was read"})
 

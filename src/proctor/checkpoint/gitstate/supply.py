@@ -15,6 +15,9 @@ from proctor.checkpoint.gitstate.held import Held, Shelves
 from proctor.checkpoint.gitstate.places import Place, Role
 from proctor.checkpoint.plumbing import GitFailed
 
+_SHA1 = 40
+"""Digits of an id. Of a repository with longer ones no objects are kept."""
+
 
 def theirs(place: Place) -> dict[str, str]:
     """What makes a command work in the operator's repository. Never for the session's."""
@@ -54,6 +57,7 @@ class Supply:
         if self._target.about.get("index") == "difference":
             named |= indexes.ids(indexes.Difference.decode(self._shelves.blob(self._target.index)).entries.values())
             named |= {base} if (base := self._target.about.get("base", "")) else set()
+        named = {oid for oid in named if len(oid) == _SHA1}
         if self._place.role is Role.SHARED:
             return self._missing_there(named, made)
         return self._cache.missing(named, self._capturer.env(self._place)) - listed.keys()
