@@ -321,7 +321,7 @@ def test_a_rollback_that_has_no_room_touches_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_a_busy_mount_point_makes_the_rollback_go_back(work: Path, tmp_path: Path) -> None:
+def test_a_mount_point_that_appears_on_the_way_makes_the_rollback_go_back(work: Path, tmp_path: Path) -> None:
     run_in_namespace(
         PRELUDE
         + textwrap.dedent("""
@@ -330,6 +330,8 @@ def test_a_busy_mount_point_makes_the_rollback_go_back(work: Path, tmp_path: Pat
         write(work / "src/main.py", "changed\\n")
         subprocess.run(["mount", "--bind", work / "src/main.py", work / "src/main.py"], check=True)
         after, then = store.snapshot("c2"), photograph(work)
+        from proctor.checkpoint import obstacles
+        obstacles.mounts_below = lambda _: set()  # as it was a moment before
         try:
             store.restore(after.commit, before.commit)
         except NotRestored as error:
