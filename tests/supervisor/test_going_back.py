@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint.photo import photograph, write
+from checkpoint.photo import git, photograph, write
 from proctor.checkpoint import history
 from proctor.checkpoint.repository import Store
 from proctor.errors import ProctorError, UsageError
@@ -302,3 +302,28 @@ async def test_the_lines_name_the_operator_s_edits_first(past: Past) -> None:
     assert lines[23:25] == ["  yours and a worker's:", "    changes     c  +1 -1"]
     assert toll.facts(told)["mine"] == told.mine
     assert "+1" in told.patch
+
+
+async def test_a_worker_that_only_committed_is_taken_back_as_well(past: Past, tmp_path: Path) -> None:
+    session = tmp_path / "session"
+    session.mkdir()
+    git(session, "init", "-q", "-b", "main", ".")
+    git(session, "commit", "-q", "--allow-empty", "-m", "first")
+    past.store = Store(past.work, tmp_path / "checkpoints.git", repository=session / ".git")
+    past.timeline = Timeline(past.journal, past.store)
+    await past.timeline.checkpoint(CheckpointKind.START)
+    first = git(session, "rev-parse", "HEAD").strip()
+    assert not await past.timeline.takes_back(None)
+    git(session, "commit", "-q", "--allow-empty", "-m", "the worker's")
+    second = git(session, "rev-parse", "HEAD").strip()
+    assert await past.timeline.takes_back(None)
+    told = past.before()
+    assert (told.changes, told.takes_edits) == ((), False)
+    assert f"branch main {second[:8]} -> {first[:8]}" in told.repositories[0]
+    await past.timeline.rollback()
+    assert git(session, "rev-parse", "HEAD").strip() == first
+    assert not await past.timeline.takes_back("c1")
+    with pytest.raises(UsageError, match="nothing to take back"):
+        await past.timeline.rollback()
+    await past.timeline.undo()
+    assert git(session, "rev-parse", "HEAD").strip() == second
