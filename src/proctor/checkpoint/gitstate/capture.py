@@ -273,11 +273,16 @@ class Capturer:
         return {"mark": mark, "index": oid, "index_about": said, "blobs": sorted(blobs)}
 
     def _shared_indexes(self, seen: Seen, draft: Draft) -> dict[bytes, tuple[bytes, str]]:
+        """The files that a split index names: others are of earlier ones."""
+        index = seen.git.read(b"index", MOST_INDEX) or b""
         found = {}
         for name in seen.git.names(b""):
-            body = seen.git.read(name, MOST_INDEX) if name.startswith(b"sharedindex.") else None
-            if body is not None:
-                found[escaped(name)] = PLAIN, draft.put("blob", body)
+            start, _, digest = name.partition(b".")
+            with contextlib.suppress(ValueError):
+                named = start == b"sharedindex" and bytes.fromhex(digest.decode("ascii", "replace")) in index
+                body = seen.git.read(name, MOST_INDEX) if named else None
+                if body is not None:
+                    found[escaped(name)] = PLAIN, draft.put("blob", body)
         return found
 
     def tree(self, commit: str, place: Place) -> dict[bytes, bytes]:
