@@ -14,6 +14,8 @@ from proctor.checkpoint.record import parents, text
 from proctor.checkpoint.shelf import is_folder
 from proctor.text import safe_line
 
+MOST = 20
+"""Files of others that are named."""
 _MOUNTS = "/proc/self/mountinfo"
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
@@ -32,7 +34,8 @@ def changing_hands(git: Git, goal: Goal) -> list[str]:
         state = _state(git, delta.path)
         if state and delta.new_mode and stat.S_ISREG(state.st_mode) and state.st_uid != me:
             found.append(f"{safe_line(delta.path, 200)}: was {_name(state.st_uid)}'s, is {_name(me)}'s now")
-    return found
+    more = [f"and {len(found) - MOST} more files of others"] if len(found) > MOST else []
+    return found[:MOST] + more
 
 
 def closed(git: Git, goal: Goal) -> list[bytes]:
