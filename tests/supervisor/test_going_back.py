@@ -327,3 +327,16 @@ async def test_a_worker_that_only_committed_is_taken_back_as_well(past: Past, tm
         await past.timeline.rollback()
     await past.timeline.undo()
     assert git(session, "rev-parse", "HEAD").strip() == second
+
+
+async def test_the_operator_s_change_is_adopted_also_after_what_nobody_needs_was_let_go(past: Past) -> None:
+    await past.timeline.checkpoint(CheckpointKind.START)
+    past.store.gc([one.taken.commit for one in past.journal.state().checkpoints])
+    write(past.work / "b", "mine\n")
+    adopted = await past.timeline.adopt()
+    assert adopted is not None
+    assert adopted.edited
+    await past.iteration(a="worker\n")
+    past.store.gc([one.taken.commit for one in past.journal.state().checkpoints])
+    write(past.work / "b", "mine, again\n")
+    assert await past.timeline.adopt() is not None

@@ -82,7 +82,8 @@ async def pending(s: Session) -> Acted | None:
     snapshot = await s.timeline.snapshot("after")
     ended = s.state.intent_end
     if ended is None:
-        changed = await asyncio.to_thread(_work, s, s.state.tree, snapshot.tree) if s.state.tree else []
+        seen = await s.timeline.seen()
+        changed = await asyncio.to_thread(_work, s, seen, snapshot.tree) if seen else []
         left = f"in no checkpoint: {safe_line(', '.join(snapshot.skipped[:3]), 200)}" if snapshot.skipped else ""
         ended = replace(_ended(intent, IterationEnd.INTERRUPTED, snapshot, changed), detail=left)
         s.append(ended)

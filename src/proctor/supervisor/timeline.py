@@ -117,13 +117,24 @@ class Timeline:
         """Where the operator changed the tree since it was last seen, what is there is a good checkpoint of his."""
         async with self._busy:
             present = await self._look(self._store.tree_of_working_tree)
-            seen = self._journal.state().tree
+            if present.tree == self._journal.state().tree:
+                return None
             # Ignored files that are kept are part of a tree, but programs of all kinds write them.
-            if present.tree == seen or not await asyncio.to_thread(self._store.diff, seen, present.tree):
+            seen = await self.seen()
+            if seen and not await asyncio.to_thread(self._store.diff, seen, present.tree):
                 return None
             taken = replace(await self._take(CheckpointKind.ASKED, "changed by the operator"), edited=True)
             self._journal.append(taken)
             return taken
+
+    async def seen(self) -> str:
+        """The tree as it was last seen, by an id that the store has; "" if it let go of it."""
+        state = self._journal.state()
+        held = next((one.taken.commit for one in reversed(state.checkpoints) if one.taken.tree == state.tree), "")
+        if held or not state.tree:
+            return held
+        lost = await asyncio.to_thread(self._store.missing, [state.tree])
+        return "" if lost else state.tree
 
     async def verified(self, snapshot: Snapshot, task: ev.TaskId, iteration: int, *settled: ev.Event) -> None:
         """One transaction: the task, verified on `snapshot`, its checkpoint, and what is settled with it."""
