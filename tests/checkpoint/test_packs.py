@@ -57,6 +57,19 @@ def test_git_reads_what_was_packed(bodies: list[bytes], tmp_path_factory: pytest
         assert (top / "theirs.idx").read_bytes() == ours
 
 
+def test_git_does_not_rely_on_a_pack_that_has_no_name_yet(store: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    pack = Pack(store.gitdir / "objects" / "pack")
+    oid = pack.add("blob", b"soon gone\n")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(packs.os, "replace", killed)
+        pack.finish()
+    with pytest.raises(subprocess.CalledProcessError):
+        blob(store, oid)
+
+
 def test_a_file_goes_in_by_pieces_and_as_it_is(store: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "_PIECE", 1000)
     body = os.urandom(12_345)

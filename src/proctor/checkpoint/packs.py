@@ -28,7 +28,7 @@ class Pack:
     """A pack that grows in a store's folder of packs, under a name that git passes over. One at a time."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "tmp_new.pack"
+        self._path = folder / "tmp_new"  # whatever its name, git would use NAME.pack once there is NAME.idx
         self._file: io.BufferedRandom | None = None
         self._places: dict[bytes, tuple[int, int]] = {}
         """By id: the checksum of the packed bytes, and where they begin."""
@@ -95,13 +95,13 @@ class Pack:
             file.flush()
             os.fsync(file.fileno())
         self._file = None
-        index = self._path.with_suffix(".idx")
+        index = self._path.with_name("tmp_new_index")
         with _created(index) as file:
             file.write(_index(self._places, digest))
             file.flush()
             os.fsync(file.fileno())
-        for path in (self._path, index):
-            os.replace(path, path.with_name(f"pack-{digest.hex()}{path.suffix}"))
+        for path, suffix in ((self._path, "pack"), (index, "idx")):
+            os.replace(path, path.with_name(f"pack-{digest.hex()}.{suffix}"))
         flush_folder(self._path.parent)
 
     def forget(self) -> None:
