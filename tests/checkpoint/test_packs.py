@@ -63,8 +63,8 @@ def test_git_does_not_rely_on_a_pack_that_has_no_name_yet(store: Git, monkeypatc
 
     pack = Pack(store.gitdir / "objects" / "pack")
     oid = pack.add("blob", b"soon gone\n")
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(packs.os, "replace", killed)
+    monkeypatch.setattr(packs.os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
         pack.finish()
     with pytest.raises(subprocess.CalledProcessError):
         blob(store, oid)
