@@ -68,10 +68,11 @@ def test_what_was_fetched_or_pushed_stays_and_it_is_said(git: Repo, store: Store
     first, head = store.snapshot("c1"), git.run("rev-parse", "HEAD")
     pushed = git.commit("more", "more\n")
     git.run("push", "-q")
+    git.run("branch", "proctor/0123")
     second = store.snapshot("c2")
     back = store.restore(second.commit, first.commit)
     assert git.run("rev-parse", "HEAD") == head
-    assert git.run("rev-parse", "origin/main").strip() == pushed
+    assert git.run("rev-parse", "origin/main").strip() == git.run("rev-parse", "proctor/0123").strip() == pushed
     assert any("were pushed" in line for line in back.said)
     assert any(line.startswith("your repository: branch main") for line in back.said)
 
@@ -102,6 +103,16 @@ def test_a_ref_that_somebody_moved_after_the_safety_checkpoint_keeps_what_he_gav
     back = store.restore(second.commit, first.commit)
     assert git.run("rev-parse", "main").strip() == late
     assert any("left as it is" in line for line in back.said)
+
+
+def test_what_began_after_the_safety_checkpoint_is_not_taken_away(git: Repo, store: Store) -> None:
+    first = store.snapshot("c1")
+    git.commit("more", "more\n")
+    second = store.snapshot("c2")
+    merge = write(git.git_dir / "MERGE_HEAD", git.run("rev-parse", "HEAD~1"))
+    back = store.restore(second.commit, first.commit)
+    assert merge.exists()
+    assert any("left as it is" in line and "MERGE_HEAD" in line for line in back.said)
 
 
 def test_a_linked_worktree_moves_its_own_branch_and_no_other(git: Repo, tmp_path: Path) -> None:

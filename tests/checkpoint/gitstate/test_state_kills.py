@@ -77,7 +77,7 @@ def test_three_nested_repositories_and_the_one_around_them(tmp_path: Path) -> No
         assert not list(git.work.rglob(".git?*"))
         return [apart_from_settings(repo.photograph()) for repo in repos]
 
-    assert killed_everywhere(store, (first.commit, second.commit), see, was, 13) > 2
+    assert killed_everywhere(store, (first.commit, second.commit), see, was, 9) > 2
 
 
 def test_the_session_s_repository(tmp_path: Path) -> None:

@@ -89,7 +89,9 @@ class PutBack:
                 continue
             body = seen.home(path).read(path)
             known = [held[path][1] for held in (self._safety.files, files) if path in held]
-            if body is not None and known and id_of("blob", body) not in known:
+            if not known and self._place.role is Role.SHARED and path.startswith(b"logs/refs/"):
+                continue  # of a ref that is not moved
+            if body is not None and id_of("blob", body) not in known:
                 late.append(path)
         if late:
             named = late[0].decode("utf-8", "backslashreplace")
@@ -167,7 +169,8 @@ class PutBack:
         for path in {**survey.files, **seen.survey.files}:
             if self._is_ours(path) and self._is_logged(path, files):
                 now[path] = seen.home(path).read(path)
-        for path in sorted(now.keys() - files.keys()):
+        kept = {path for path, body in now.items() if body is not None}
+        for path in sorted(kept - files.keys()):
             seen.home(path).remove(path)
             top = path.partition(b"/")[0]
             if top not in (path, b"refs", b"logs", b"hooks", b"info"):
