@@ -103,6 +103,8 @@ class Repositories:
         `tops` only repositories whose folders these are. Run it again after a kill. Raises `Unrecoverable` when the
         disk will not do; the repositories are then as before, as far as that is possible.
         """
+        if safety == target and not self._begun.exists():
+            return ()
         shelves = Shelves(self._git)
         before, after = self._both(shelves, safety), self._both(shelves, target)
         memory = self._remembered()
@@ -113,8 +115,6 @@ class Repositories:
         with disk_faults(self._git.workspace):
             self._cache.folder.mkdir(parents=True, exist_ok=True)
             self._begun.touch()
-            if not tops:
-                self._put_aside(before, after)
             made = self._make_again(shelves, after, tops, again)
             lines += [f"{name} was gone, and is made again" for name in made.values()]
             for place in self._places(nested):
@@ -137,6 +137,8 @@ class Repositories:
                     raise
                 else:
                     lines += self._proved(capturer, place, then[0])
+            if not tops:
+                self._put_aside(before, after)
         self._begun.unlink(missing_ok=True)
         return tuple(lines)
 
