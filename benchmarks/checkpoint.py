@@ -208,7 +208,7 @@ def main() -> int:
     for files in map(int, given.sizes.split(",")):
         with tempfile.TemporaryDirectory(prefix="checkpoints-") as folder:
             bench = Bench(Path(folder), files)
-            for _ in range(given.rounds if files < LARGE else max(3, given.rounds // 2)):
+            for _ in range(given.rounds if files < LARGE else (given.rounds + 1) // 2):
                 bench.round()
             figures |= {f"{files:,}: {name}": value for name, value in measured(bench).items()}
             print(table(files, bench), file=sys.stderr if given.json else sys.stdout, flush=True)
