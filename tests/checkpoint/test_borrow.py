@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import git, photograph, write
-from proctor.checkpoint import borrow
 from proctor.checkpoint.repository import Snapshot, Store
+from proctor.checkpoint.store import borrow
 
 
 @pytest.fixture

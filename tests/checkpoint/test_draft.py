@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.checkpoint import draft
-from proctor.checkpoint.draft import Draft
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.store import draft
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.plumbing import Git
 
 
 @pytest.fixture

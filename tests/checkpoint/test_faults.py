@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import git, photograph, write
-from proctor.checkpoint import plumbing
 from proctor.checkpoint.repository import NotRestored, Store
+from proctor.checkpoint.store import plumbing
 from proctor.errors import Unrecoverable, UsageError
 
 
@@ -330,7 +330,7 @@ def test_a_mount_point_that_appears_on_the_way_makes_the_rollback_go_back(work: 
         write(work / "src/main.py", "changed\\n")
         subprocess.run(["mount", "--bind", work / "src/main.py", work / "src/main.py"], check=True)
         after, then = store.snapshot("c2"), photograph(work)
-        from proctor.checkpoint import obstacles
+        from proctor.checkpoint.back import obstacles
         obstacles.mounts_below = lambda _: set()  # as it was a moment before
         try:
             store.restore(after.commit, before.commit)

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import git, write
-from proctor.checkpoint import folders
-from proctor.checkpoint.draft import Draft
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.look import folders
 from proctor.checkpoint.record import Held, Notes
 from proctor.checkpoint.repository import Store
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.plumbing import Git
 
 Change = Callable[[Path], object]
 
@@ -346,7 +346,7 @@ def test_what_is_mounted_over_a_folder_is_seen_and_so_is_that_it_went(work: Path
     program = textwrap.dedent("""
         import subprocess, sys
         from pathlib import Path
-        from proctor.checkpoint import folders
+        from proctor.checkpoint.look import folders
         from proctor.checkpoint.repository import Store
         folders.FRESH = 0
         work = Path(sys.argv[1])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import git, photograph, write
-from proctor.checkpoint import intake
+from proctor.checkpoint.look import intake
 from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.repository import Store
 from proctor.errors import Unrecoverable, UsageError

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import photograph, times, write
-from proctor.checkpoint import extras
+from proctor.checkpoint.look import extras
 from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.record import Manifest, linked
 from proctor.checkpoint.repository import Change, ChangeKind, Store
@@ -395,7 +395,7 @@ def test_files_that_have_nothing_special_cost_no_call_of_their_own(
         asked.append(set(paths))
         return extras.words_of(top, paths, umask)
 
-    monkeypatch.setattr("proctor.checkpoint.snapshot.words_of", spy)
+    monkeypatch.setattr("proctor.checkpoint.look.snapshot.words_of", spy)
     store.snapshot("c3")
     names = {b"README", b"src/README", b"src/deep/again", b"run.sh", b"walk.sh"}
     assert asked == [names]

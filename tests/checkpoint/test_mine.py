@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import Photograph, photograph, times, write
-from proctor.checkpoint import restore
+from proctor.checkpoint.back import restore
 from proctor.checkpoint.repository import ChangeKind, Store
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import photograph, write
-from proctor.checkpoint import obstacles
+from proctor.checkpoint.back import obstacles
 from proctor.checkpoint.repository import Store
 from proctor.errors import Unrecoverable
 

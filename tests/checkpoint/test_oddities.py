@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import write
-from proctor.checkpoint import oddities
-from proctor.checkpoint.oddities import Oddities
+from proctor.checkpoint.look import oddities
+from proctor.checkpoint.look.oddities import Oddities
 
 NAMES = [
     b"plain",

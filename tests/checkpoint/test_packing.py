@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import write
-from proctor.checkpoint import packing
-from proctor.checkpoint.plumbing import Command
 from proctor.checkpoint.repository import Store
+from proctor.checkpoint.store import packing
+from proctor.checkpoint.store.plumbing import Command
 
 
 @pytest.fixture

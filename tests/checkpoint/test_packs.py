@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkpoint.photo import git
-from proctor.checkpoint import packs
-from proctor.checkpoint.draft import Draft
-from proctor.checkpoint.packs import Pack
-from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import id_of
+from proctor.checkpoint.store import packs
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.packs import Pack
+from proctor.checkpoint.store.plumbing import Git
 
 
 @pytest.fixture

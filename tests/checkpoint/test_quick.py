@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkpoint.photo import git, write
-from proctor.checkpoint import quick
+from proctor.checkpoint.look import quick
 from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.record import Held, Snapshot
 from proctor.checkpoint.repository import Store

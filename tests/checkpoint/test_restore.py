@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import git, photograph, times, write
-from proctor.checkpoint import restore
+from proctor.checkpoint.back import restore
 from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.repository import Moved, NotRestored, Store
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from checkpoint.photo import git, photograph, write
-from proctor.checkpoint import oddities, snapshot
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.look import oddities, snapshot
 from proctor.checkpoint.repository import Snapshot, Store
+from proctor.checkpoint.store.plumbing import Git
 
 OWNED = ("tasks.json", "PROGRESS.md", "RULES.md")
 Taken = Callable[..., tuple[Snapshot, set[str]]]

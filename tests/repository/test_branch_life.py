@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from checkpoint.photo import git, write
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.store.plumbing import Git
 from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.repository import bench
 from proctor.repository.branch import refusal

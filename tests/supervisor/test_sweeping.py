@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from proctor.checkpoint import plumbing
 from proctor.checkpoint.repository import Store
+from proctor.checkpoint.store import plumbing
 from proctor.journal import events as ev
 from proctor.journal.store import Journal
 from proctor.supervisor.sweeping import FOREVER, KEEP, OPERATOR, Sweeper

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.checkpoint.plumbing import Git, disk_faults, joined, split, write_file
 from proctor.checkpoint.record import Held, is_below, raw, text
+from proctor.checkpoint.store.plumbing import Git, disk_faults, joined, split, write_file
 from proctor.errors import UsageError
 from proctor.text import safe_line
 from proctor.trees import scratch_folder

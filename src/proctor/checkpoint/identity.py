@@ -16,8 +16,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from proctor.checkpoint.origin import origin_of
-from proctor.checkpoint.plumbing import Git, write_file
+from proctor.checkpoint.seed.origin import origin_of
+from proctor.checkpoint.store.plumbing import Git, write_file
 from proctor.errors import UsageError
 from proctor.text import safe_line
 

@@ -7,19 +7,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proctor.checkpoint import borrow, export, identity, packing, view
-from proctor.checkpoint.draft import Draft
+from proctor.checkpoint import export, identity, view
+from proctor.checkpoint.back.plan import Outlook
+from proctor.checkpoint.back.restore import Moved, NotRestored, Restorer
 from proctor.checkpoint.export import Exported
 from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.identity import Bond
-from proctor.checkpoint.objects import REFS, Objects
-from proctor.checkpoint.plan import Outlook
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.look.quick import Quick
+from proctor.checkpoint.look.snapshot import Base, WorkingTree
 from proctor.checkpoint.policy import DEFAULT, Keep
-from proctor.checkpoint.quick import Quick
 from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
-from proctor.checkpoint.restore import Moved, NotRestored, Restorer
-from proctor.checkpoint.snapshot import Base, WorkingTree
+from proctor.checkpoint.store import borrow, packing
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.objects import REFS, Objects
+from proctor.checkpoint.store.plumbing import Git
 from proctor.checkpoint.verify import Verified, verify
 from proctor.words import Certainty
 

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.checkpoint.plumbing import Git, GitFailed
 from proctor.checkpoint.record import BESIDE, FILES, STATE, text
+from proctor.checkpoint.store.plumbing import Git, GitFailed
 from proctor.text import safe_line
 from proctor.units import counted
 

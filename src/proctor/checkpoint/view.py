@@ -9,9 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.checkpoint.dress import Dresser
-from proctor.checkpoint.objects import Objects, temporary_index
-from proctor.checkpoint.plumbing import Git, disk_faults, joined, split
+from proctor.checkpoint.back.dress import Dresser
 from proctor.checkpoint.record import (
     META,
     Change,
@@ -25,6 +23,8 @@ from proctor.checkpoint.record import (
     raw,
     text,
 )
+from proctor.checkpoint.store.objects import Objects, temporary_index
+from proctor.checkpoint.store.plumbing import Git, disk_faults, joined, split
 from proctor.errors import UsageError
 
 NOTHING = "0" * 40

@@ -134,7 +134,7 @@ def _contract(workspace: Path) -> str:
         hide=_list(ground.secrets(workspace)),
         git=f"  # git: {safe_line(ground.git_state(workspace), 120)}; the first checkpoint holds the tree as it is\n"
         "  # in a git repository verified tasks become commits on proctor/SESSION; `commits: none` makes none\n"
-        "  # what git ignores is in no checkpoint but for small files; to keep more, or less, patterns as in .gitignore:\n"
+        "  # of what git ignores, checkpoints keep only small files; for more, name patterns as in .gitignore:\n"
         "  # checkpoint: {include: [dist/], exclude: [data/]}\n",
         why=f"found: {safe_line(suite.why, 120)}"
         if suite

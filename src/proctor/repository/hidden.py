@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from proctor.checkpoint.hygiene import git_program
-from proctor.checkpoint.plumbing import write_file
+from proctor.checkpoint.store.hygiene import git_program
+from proctor.checkpoint.store.plumbing import write_file
 from proctor.errors import UsageError
 from proctor.repository.layout import REPOSITORY, Layout, content, find, is_repository, settings
 from proctor.repository.source import Facts, borrowed, environment, read

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 
-from proctor.checkpoint.hygiene import git_program
+from proctor.checkpoint.store.hygiene import git_program
 from proctor.errors import UsageError
 
 REPOSITORY = ".git"

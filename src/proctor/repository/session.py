@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proctor.checkpoint.plumbing import disk_faults, write_file
+from proctor.checkpoint.store.plumbing import disk_faults, write_file
 from proctor.repository import hidden, recipe, subtree
 from proctor.repository.layout import REPOSITORY, Kind, Layout, content
 from proctor.repository.planted import SUFFIX, Before, quarantine

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.checkpoint.hygiene import git_program
+from proctor.checkpoint.store.hygiene import git_program
 from proctor.errors import UsageError
 from proctor.repository.layout import Layout, content
 from proctor.text import safe_line

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from proctor.checkpoint.hygiene import git_program
 from proctor.checkpoint.record import is_below
+from proctor.checkpoint.store.hygiene import git_program
 from proctor.errors import UsageError
 from proctor.repository.layout import Layout
 from proctor.repository.source import Facts, borrowed, complaint, environment

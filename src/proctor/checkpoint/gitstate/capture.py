@@ -19,15 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.gitstate import index as indexes
 from proctor.checkpoint.gitstate import places, refs
 from proctor.checkpoint.gitstate.folder import EXECUTABLE, LINK, PLAIN, GitFolder
 from proctor.checkpoint.gitstate.gathered import Cache, Gathered
 from proctor.checkpoint.gitstate.places import Place, Role
-from proctor.checkpoint.known import FRESH
-from proctor.checkpoint.plumbing import Git, GitFailed, split
+from proctor.checkpoint.look.known import FRESH
 from proctor.checkpoint.record import FILE, FOLDER, id_of, tree_body
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.plumbing import Git, GitFailed, split
 
 MOST_INDEX = 512 << 20
 SMALL_OBJECTS = 16 << 20

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.checkpoint.known import Signature, signature_of
+from proctor.checkpoint.look.known import Signature, signature_of
 
 DEPTH = 64
 """Folders in folders that are looked into."""

@@ -14,11 +14,11 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.gitstate.folder import EXECUTABLE, PLAIN, GitFolder
-from proctor.checkpoint.known import FRESH, Signature
-from proctor.checkpoint.plumbing import Git, GitFailed, write_file
+from proctor.checkpoint.look.known import FRESH, Signature
 from proctor.checkpoint.record import FOLDER, id_of, tree_body
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.plumbing import Git, GitFailed, write_file
 from proctor.trees import remove_tree
 
 MOST_PACK = 256 << 20

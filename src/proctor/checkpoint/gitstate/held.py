@@ -11,8 +11,8 @@ from typing import Any
 from proctor.checkpoint.gitstate import refs
 from proctor.checkpoint.gitstate.capture import unescaped
 from proctor.checkpoint.gitstate.folder import GitFolder
-from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import raw, tree_entries
+from proctor.checkpoint.store.plumbing import Git
 
 
 @dataclass(slots=True)

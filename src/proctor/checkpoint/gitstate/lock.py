@@ -7,7 +7,7 @@ from pathlib import Path
 
 from proctor.checkpoint.gitstate import places
 from proctor.checkpoint.gitstate.folder import GitFolder
-from proctor.checkpoint.plumbing import write_file
+from proctor.checkpoint.store.plumbing import write_file
 
 
 class Left(Exception):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proctor.checkpoint.draft import Draft
 from proctor.checkpoint.gitstate import places, refs
 from proctor.checkpoint.gitstate.capture import Captured, Capturer
 from proctor.checkpoint.gitstate.gathered import Cache
@@ -18,8 +17,9 @@ from proctor.checkpoint.gitstate.held import Held, Shelves, lay_out
 from proctor.checkpoint.gitstate.lock import Left
 from proctor.checkpoint.gitstate.places import Place, Role
 from proctor.checkpoint.gitstate.putback import PutBack
-from proctor.checkpoint.plumbing import Git, GitFailed, disk_faults, write_file
 from proctor.checkpoint.record import FOLDER, raw, tree_body
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, write_file
 from proctor.errors import ProctorError
 from proctor.trees import remove_tree
 

@@ -12,19 +12,19 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from proctor.checkpoint.draft import Draft
-from proctor.checkpoint.extras import within_limit, words_of
-from proctor.checkpoint.folders import UNKNOWN, Remembered, mark_of
+from proctor.checkpoint.back.shelf import Shelf
 from proctor.checkpoint.gitstate.repositories import Repositories
-from proctor.checkpoint.ignores import Ignores
-from proctor.checkpoint.intake import Gate, Intake, look
-from proctor.checkpoint.known import Known, Signature, is_fresh, signature_of
-from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, joined
+from proctor.checkpoint.look.extras import within_limit, words_of
+from proctor.checkpoint.look.folders import UNKNOWN, Remembered, mark_of
+from proctor.checkpoint.look.ignores import Ignores
+from proctor.checkpoint.look.intake import Gate, Intake, look
+from proctor.checkpoint.look.known import Known, Signature, is_fresh, signature_of
+from proctor.checkpoint.look.scan import Scan, ignored_folders, scan
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Held, Manifest, Notes, identity
-from proctor.checkpoint.scan import Scan, ignored_folders, scan
-from proctor.checkpoint.seed import seed
-from proctor.checkpoint.shelf import Shelf
+from proctor.checkpoint.seed.seed import seed
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, joined
 from proctor.errors import UsageError
 
 _ROUNDS = 3

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from proctor.checkpoint.folders import RULES, Folder, Memory, Survey, below, split
-from proctor.checkpoint.ignores import Ignores
+from proctor.checkpoint.look.folders import RULES, Folder, Memory, Survey, below, split
+from proctor.checkpoint.look.ignores import Ignores
 from proctor.checkpoint.record import is_below, is_inside, parents
 
 WORTH_ASKING = 1000

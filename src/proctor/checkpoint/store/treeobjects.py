@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from proctor.checkpoint.objects import library
-from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import FOLDER, tree_body, tree_entries
+from proctor.checkpoint.store.objects import library
+from proctor.checkpoint.store.plumbing import Git
 
 if TYPE_CHECKING:
     from git.db import GitDB

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from proctor.checkpoint.objects import temporary_index
-from proctor.checkpoint.plumbing import Git, joined, split
+from proctor.checkpoint.back.shelf import Shelf, is_folder
 from proctor.checkpoint.record import Change, Held, Manifest, identity, is_below, is_inside, linked, parents
-from proctor.checkpoint.shelf import Shelf, is_folder
+from proctor.checkpoint.store.objects import temporary_index
+from proctor.checkpoint.store.plumbing import Git, joined, split
 from proctor.checkpoint.view import NOTHING, Delta, deltas
 
 Chosen = Callable[[bytes], bool]

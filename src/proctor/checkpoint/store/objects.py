@@ -11,9 +11,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from proctor.checkpoint.hygiene import environment, forget_parent, git_program
-from proctor.checkpoint.packs import flush_folder
-from proctor.checkpoint.plumbing import Git
 from proctor.checkpoint.record import (
     BESIDE,
     FILES,
@@ -27,6 +24,9 @@ from proctor.checkpoint.record import (
     identity,
     tree_entries,
 )
+from proctor.checkpoint.store.hygiene import environment, forget_parent, git_program
+from proctor.checkpoint.store.packs import flush_folder
+from proctor.checkpoint.store.plumbing import Git
 from proctor.errors import Unrecoverable, UsageError
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from proctor.checkpoint.hygiene import user_ignores
-from proctor.checkpoint.patterns import Wishes
-from proctor.checkpoint.plumbing import Git, GitFailed, joined, split, write_file
+from proctor.checkpoint.look.patterns import Wishes
 from proctor.checkpoint.policy import DEFAULT, Keep
+from proctor.checkpoint.store.hygiene import user_ignores
+from proctor.checkpoint.store.plumbing import Git, GitFailed, joined, split, write_file
 
 _LIMIT = 1 << 20
 

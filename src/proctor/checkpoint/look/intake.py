@@ -8,15 +8,15 @@ import stat
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from proctor.checkpoint.extras import is_odd
-from proctor.checkpoint.ignores import Ignores
-from proctor.checkpoint.known import Known, Signature, Stamp, signature_of, stamp_of
-from proctor.checkpoint.objects import REFS
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.back.shelf import is_folder
+from proctor.checkpoint.look.extras import is_odd
+from proctor.checkpoint.look.ignores import Ignores
+from proctor.checkpoint.look.known import Known, Signature, Stamp, signature_of, stamp_of
+from proctor.checkpoint.look.scan import Scan
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import is_below, parents
-from proctor.checkpoint.scan import Scan
-from proctor.checkpoint.shelf import is_folder
+from proctor.checkpoint.store.objects import REFS
+from proctor.checkpoint.store.plumbing import Git
 from proctor.errors import Unrecoverable, UsageError
 from proctor.text import safe_line
 from proctor.units import format_size

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
-from proctor.checkpoint.extras import attributes_of
+from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.record import Manifest, common_mode, grouped
 from proctor.errors import ProctorError
 from proctor.text import safe_line

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.checkpoint.gitstate.places import content
-from proctor.checkpoint.hygiene import git_program
-from proctor.checkpoint.origin import Origin
-from proctor.checkpoint.plumbing import Git, joined, split
+from proctor.checkpoint.seed.origin import Origin
+from proctor.checkpoint.store.hygiene import git_program
+from proctor.checkpoint.store.plumbing import Git, joined, split
 from proctor.trees import remove_tree
 
 RULES = b".gitattributes"

@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.checkpoint.plumbing import write_file
 from proctor.checkpoint.record import parents, raw, text
+from proctor.checkpoint.store.plumbing import write_file
 
 FRESH = 2_000_000_000
 """Nanoseconds in which a second change may look like none to an index that compares seconds."""

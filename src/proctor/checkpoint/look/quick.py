@@ -14,13 +14,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from proctor.checkpoint.draft import Draft
-from proctor.checkpoint.extras import attributes_of, within_limit, words_of
-from proctor.checkpoint.folders import Folder, Survey, below
-from proctor.checkpoint.intake import Intake
-from proctor.checkpoint.known import Signature, signature_of
-from proctor.checkpoint.packs import IN_ONE
-from proctor.checkpoint.plumbing import Git, Trapped
+from proctor.checkpoint.look.extras import attributes_of, within_limit, words_of
+from proctor.checkpoint.look.folders import Folder, Survey, below
+from proctor.checkpoint.look.intake import Intake
+from proctor.checkpoint.look.known import Signature, signature_of
+from proctor.checkpoint.look.scan import Scan
+from proctor.checkpoint.look.snapshot import Base, WorkingTree
 from proctor.checkpoint.record import (
     FILE,
     FOLDER,
@@ -32,9 +31,10 @@ from proctor.checkpoint.record import (
     is_inside,
     parents,
 )
-from proctor.checkpoint.scan import Scan
-from proctor.checkpoint.snapshot import Base, WorkingTree
-from proctor.checkpoint.treeobjects import Entry, TreeObjects, Unread
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.packs import IN_ONE
+from proctor.checkpoint.store.plumbing import Git, Trapped
+from proctor.checkpoint.store.treeobjects import Entry, TreeObjects, Unread
 
 MOST = 20_000
 """Paths from which on a look is as quick."""

@@ -16,8 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from proctor.checkpoint.packs import Pack, flush_folder
-from proctor.checkpoint.plumbing import ALTERNATES, Git, listed
 from proctor.checkpoint.record import (
     BESIDE,
     FILE,
@@ -31,10 +29,12 @@ from proctor.checkpoint.record import (
     identity,
     tree_body,
 )
+from proctor.checkpoint.store.packs import Pack, flush_folder
+from proctor.checkpoint.store.plumbing import ALTERNATES, Git, listed
 from proctor.trees import remove_tree
 
 if TYPE_CHECKING:
-    from proctor.checkpoint.seed import Seeding
+    from proctor.checkpoint.seed.seed import Seeding
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 a folder whose name nobody can foresee is made there, for its owner only
 IN_MEMORY = 16 << 20

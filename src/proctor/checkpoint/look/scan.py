@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from proctor.checkpoint.folders import UNKNOWN, Memory, Survey, below, fitted, is_rules, mark_of, settled
-from proctor.checkpoint.folders import split as names_of
-from proctor.checkpoint.ignores import Ignores
-from proctor.checkpoint.plumbing import Git, split
+from proctor.checkpoint.look.folders import UNKNOWN, Memory, Survey, below, fitted, is_rules, mark_of, settled
+from proctor.checkpoint.look.folders import split as names_of
+from proctor.checkpoint.look.ignores import Ignores
+from proctor.checkpoint.look.sorting import Sorting
 from proctor.checkpoint.record import Attributes, is_below, is_inside
-from proctor.checkpoint.sorting import Sorting
+from proctor.checkpoint.store.plumbing import Git, split
 
 _STIRRING = 4000
 """Names in closed folders that one look is about, in the order of their paths; of the others only the folder is."""

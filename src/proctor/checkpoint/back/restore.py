@@ -14,16 +14,16 @@ import stat
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from proctor.checkpoint.dress import Dresser, Unlike, is_fifo
+from proctor.checkpoint.back.dress import Dresser, Unlike, is_fifo
+from proctor.checkpoint.back.holders import holders
+from proctor.checkpoint.back.obstacles import changing_hands, closed, obstacles
+from proctor.checkpoint.back.plan import Goal, Outlook, Planner, Wish, in_the_way
+from proctor.checkpoint.back.shelf import Shelf, is_folder
 from proctor.checkpoint.gitstate.repositories import Repositories
-from proctor.checkpoint.holders import holders
-from proctor.checkpoint.objects import Objects
-from proctor.checkpoint.obstacles import changing_hands, closed, obstacles
-from proctor.checkpoint.plan import Goal, Outlook, Planner, Wish, in_the_way
-from proctor.checkpoint.plumbing import Git, GitFailed, Trapped, disk_faults
+from proctor.checkpoint.look.snapshot import WorkingTree
 from proctor.checkpoint.record import Held, Restored, is_below, parents, raw, text
-from proctor.checkpoint.shelf import Shelf, is_folder
-from proctor.checkpoint.snapshot import WorkingTree
+from proctor.checkpoint.store.objects import Objects
+from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, disk_faults
 from proctor.checkpoint.view import NOTHING, changes_between, deltas, make_folders, sizes_of
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.text import safe_line

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
 
-from proctor.checkpoint.hygiene import environment, git_program
+from proctor.checkpoint.store.hygiene import environment, git_program
 from proctor.errors import ProctorError, Unrecoverable, UsageError
 from proctor.text import safe_line
 from proctor.trees import walk

@@ -16,9 +16,9 @@ import stat
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from proctor.checkpoint.draft import adopt
-from proctor.checkpoint.packs import flush_folder
-from proctor.checkpoint.plumbing import (
+from proctor.checkpoint.store.draft import adopt
+from proctor.checkpoint.store.packs import flush_folder
+from proctor.checkpoint.store.plumbing import (
     ALTERNATES,
     BORROWED,
     NOTHING_MORE,

@@ -8,10 +8,10 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from proctor.checkpoint.plumbing import Git, joined, split, write_file
+from proctor.checkpoint.back.shelf import is_folder
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import parents, raw
-from proctor.checkpoint.shelf import is_folder
+from proctor.checkpoint.store.plumbing import Git, joined, split, write_file
 
 _GLOB = frozenset("*?[\\")
 

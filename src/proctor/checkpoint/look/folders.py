@@ -17,11 +17,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from proctor.checkpoint.extras import attributes_of
-from proctor.checkpoint.known import FRESH
-from proctor.checkpoint.plumbing import Git, GitFailed, write_file
-from proctor.checkpoint.plumbing import split as parted
+from proctor.checkpoint.look.extras import attributes_of
+from proctor.checkpoint.look.known import FRESH
 from proctor.checkpoint.record import Attributes
+from proctor.checkpoint.store.plumbing import Git, GitFailed, write_file
+from proctor.checkpoint.store.plumbing import split as parted
 from proctor.trees import file_system
 
 TRUSTED = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "f2fs", "bcachefs"})

@@ -8,10 +8,10 @@ import re
 import stat
 from collections.abc import Collection
 
-from proctor.checkpoint.plan import Goal, folders_of, in_the_way, names_of
-from proctor.checkpoint.plumbing import Git
+from proctor.checkpoint.back.plan import Goal, folders_of, in_the_way, names_of
+from proctor.checkpoint.back.shelf import is_folder
 from proctor.checkpoint.record import parents, text
-from proctor.checkpoint.shelf import is_folder
+from proctor.checkpoint.store.plumbing import Git
 from proctor.text import safe_line
 
 MOST = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from proctor.checkpoint.plumbing import Git, GitFailed
+from proctor.checkpoint.store.plumbing import Git, GitFailed
 
 MANY = 20
 """Packs from which on they are put together."""

@@ -17,14 +17,14 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from proctor.checkpoint import borrow
-from proctor.checkpoint.converted import converted
-from proctor.checkpoint.draft import Draft
-from proctor.checkpoint.entries import Entries, NotPlain, taken_apart
 from proctor.checkpoint.gitstate.places import objects_of
-from proctor.checkpoint.oddities import Oddities
-from proctor.checkpoint.origin import Origin, origin_of
-from proctor.checkpoint.plumbing import ALTERNATES, NOTHING_MORE, Command, Git, GitFailed, joined, listed
+from proctor.checkpoint.look.oddities import Oddities
+from proctor.checkpoint.seed.converted import converted
+from proctor.checkpoint.seed.entries import Entries, NotPlain, taken_apart
+from proctor.checkpoint.seed.origin import Origin, origin_of
+from proctor.checkpoint.store import borrow
+from proctor.checkpoint.store.draft import Draft
+from proctor.checkpoint.store.plumbing import ALTERNATES, NOTHING_MORE, Command, Git, GitFailed, joined, listed
 
 _FILES = {mode.to_bytes(4, "big") for mode in (0o100644, 0o100755, 0o120000)}
 _PLAINLY = ("--index-version=2", "--no-split-index", "--no-untracked-cache", "--no-fsmonitor", "--force-write-index")
