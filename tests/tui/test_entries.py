@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from proctor.journal import events as ev
+from proctor.journal.events import kind_of
 from proctor.journal.stream import Line
-from proctor.tui.entries import RAW_PER_BATCH, Entry, Kind, from_row, from_stream, main_argument, merge
+from proctor.tui.entries import KINDS, RAW_PER_BATCH, Entry, Kind, from_row, from_stream, main_argument, merge
 from proctor.tui.spans import Role
 from proctor.words import (
     CheckpointKind,
@@ -134,6 +135,8 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         ev.TakenOver(paths=("tests",), by="operator"),
         ev.TaskMoved(task=3, status="blocked", why="plateau"),
         ev.CheckpointTaken(id="c1", checkpoint=CheckpointKind.SAFETY, commit="a", tree="b"),
+        ev.CheckpointConfirmed(id="c1", commit="a", tree="b", state="", files=1, ms=80),
+        ev.CheckpointsPruned(ids=("c1",), why="keep"),
         ev.RolledBack(safety="c4", target="c2", way="rollback", changed=14),
         ev.RolledBack(safety="c4", target="c2", way="rollback", failed="the disk is full"),
         ev.LevelCrossed(dimension=Dimension.COST, level=Level.SOFT, used=14_600_000, limit=20_000_000),
@@ -153,6 +156,7 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         assert entry is not None, row
         assert entry.text
         assert entry.text.isprintable()
+        assert kind_of(row) in KINDS, "told, and never read"
 
 
 def test_the_end_of_a_worker_is_told_without_a_code_that_reads_as_a_count() -> None:
@@ -162,6 +166,7 @@ def test_the_end_of_a_worker_is_told_without_a_code_that_reads_as_a_count() -> N
         return entry.text
 
     assert ended(IterationEnd.START_FAILED, exit_code=2) == "could not start (exit code 2) · nothing changed"
+    assert ended(IterationEnd.OPERATOR) == "ended by you"
     assert ended(IterationEnd.EXITED, exit_code=1, files=1, lines=1) == "exited 1 · 1 file, 1 line"
     assert (
         ended(IterationEnd.INTERRUPTED, detail="in no checkpoint: filler") == "interrupted · in no checkpoint: filler"

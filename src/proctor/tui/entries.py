@@ -42,10 +42,10 @@ RAW_PER_BATCH = 200
 """Plain lines shown of one batch: what comes faster than this is counted, not shown."""
 KINDS = (
     "session_started", "rebound", "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
-    "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "quarantined", "autorun", "task_moved",
-    "checkpoint_taken", "rolled_back", "level_crossed", "ceiling_raised", "degraded", "plateau_signal",
-    "plateau_fired", "plateau_reset", "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged",
-    "task_committed",
+    "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "exposed", "taken_over", "quarantined",
+    "autorun", "task_moved", "checkpoint_taken", "checkpoint_confirmed", "checkpoints_pruned", "rolled_back",
+    "level_crossed", "ceiling_raised", "degraded", "plateau_signal", "plateau_fired", "plateau_reset",
+    "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged", "task_committed",
 )  # fmt: skip
 """Kinds of rows that the log or the screen looks at."""
 _MAIN_ARGUMENTS = ("command", "cmd", "path", "file_path", "file", "pattern", "url", "query", "name")
@@ -153,7 +153,7 @@ RESPONSES = {
     Response.PARK: "the session parks",
     Response.STOP: "the session stops",
 }
-_ENDED = {IterationEnd.START_FAILED: "could not start"}
+_ENDED = {IterationEnd.START_FAILED: "could not start", IterationEnd.OPERATOR: "ended by you"}
 _TAMPERED: dict[str, str] = {
     TamperKind.CHANGED: "frozen files changed",
     TamperKind.ADDED: "new in a protected place",
@@ -192,8 +192,8 @@ def _iteration_started(e: ev.IterationStarted) -> Told:
 
 def _iteration_ended(e: ev.IterationEnded) -> Told:
     size = f" · {counted(e.files, 'file')}, {counted(e.lines, 'line')}" if e.files or e.lines else " · nothing changed"
-    if e.how is IterationEnd.INTERRUPTED and not (e.files or e.lines):
-        size = ""  # what it wrote may be more than a checkpoint keeps
+    if e.how in (IterationEnd.INTERRUPTED, IterationEnd.OPERATOR) and not (e.files or e.lines):
+        size = ""  # not counted, or more than a checkpoint keeps
     how = _ENDED.get(e.how, e.how.replace("_", " "))
     if e.exit_code is not None:
         how += f" {e.exit_code}" if e.how is IterationEnd.EXITED else f" (exit code {e.exit_code})"
@@ -217,7 +217,7 @@ def _judged(e: ev.Judged) -> Told:
 
 def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
     if e.checkpoint is CheckpointKind.SAFETY:
-        return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything before the rollback", Role.DIM
+        return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything {e.note or 'before a rollback'}", Role.DIM
     what = f"task {e.task}" if e.checkpoint is CheckpointKind.TASK else str(e.checkpoint)
     yet = "" if e.certainty is Certainty.CONFIRMED else f"after {format_duration(e.ms)}, not confirmed yet"
     said = "".join(f" · {word}" for word in (e.name, e.note, yet) if word)
