@@ -64,7 +64,7 @@ def test_a_checkpoint_with_a_name_and_a_note(project: Project) -> None:
     out, _ = project.run("checkpoint", "--name", "before-refactor", "--note", "all green")
     assert out.startswith("checkpoint c1 (before-refactor): 3 files")
     (found,) = project.data("checkpoints")
-    assert (found["id"], found["name"], found["last_good"], found["undoable"]) == ("c1", "before-refactor", True, False)
+    assert (found["id"], found["name"], found["last_good"], found["undo"]) == ("c1", "before-refactor", True, False)
     assert "before-refactor: all green  <- last good" in project.run("checkpoints")[0]
 
 
@@ -110,6 +110,7 @@ def test_show_tells_what_a_checkpoint_holds_and_what_it_does_not(project: Projec
     assert found["record"]["id"] == "c2"
     assert (found["record"]["environment"], found["record"]["ledger"]) == (None, None)
     out, _ = project.run("show", "--id", "c2")
+    assert out == project.run("show")[0]  # the last good one
     for words in ("mine: kept by you", "cache", ".env", "~ a.txt  +1 -1", found["taken"]["commit"]):
         assert words in out
 
@@ -121,10 +122,43 @@ def test_a_checkpoint_that_there_is_not_is_told_with_those_there_are(project: Pr
     assert "no checkpoint 'nix'; there are: c1 (mine)" in project.refused(verb[0], *verb[1:])
 
 
+def test_the_list_marks_where_the_next_undo_and_redo_go(project: Project) -> None:
+    def marked() -> list[tuple[str, bool, bool]]:
+        return [
+            (one["id"], one["undo"], one["redo"]) for one in project.data("checkpoints") if one["undo"] or one["redo"]
+        ]
+
+    project.run("checkpoint")
+    for _ in "12":
+        (project.path / "a.txt").write_text("two\n")
+        project.run("rollback")
+    assert marked() == [("c3", True, False)]
+    project.run("undo")
+    assert marked() == [("c2", True, False), ("c4", False, True)]
+    assert "undo goes here" in project.run("checkpoints")[0]
+
+
 @pytest.mark.parametrize("verb", ["show", "diff", "checkpoints", "export", "prune"])
 def test_without_a_session_there_is_one_line(project: Project, verb: str) -> None:
     more = {"show": ["--id", "c1"], "export": ["--bundle", "x.bundle"]}.get(verb, [])
     assert "no session here yet" in project.refused(verb, *more)
+
+
+@pytest.mark.parametrize(
+    ("verb", "option"), [("show", "--id"), ("export", "--id"), ("diff", "--from"), ("rollback", "--to")]
+)
+def test_an_id_that_is_given_for_a_folder_is_told_where_it_goes(
+    verb: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, "c1"]) == 2
+    assert f"a checkpoint is named with {option}: proctor {verb} {option} c1" in capsys.readouterr().err
+
+
+def test_below_a_session_its_folder_is_named(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.run("checkpoint")
+    (project.path / "inner").mkdir()
+    assert main(["checkpoints", str(project.path / "inner")]) == 2
+    assert f"there is one of {project.path}: name that folder" in capsys.readouterr().err
 
 
 def test_diff_without_words_shows_the_whole_session_where_nothing_is_new(project: Project) -> None:

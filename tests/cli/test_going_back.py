@@ -10,6 +10,7 @@ import pytest
 
 from harness import PROCTOR
 from proctor.checkpoint.repository import Store
+from proctor.cli.main import main
 from proctor.journal import events as ev
 from proctor.journal.store import Journal, journal_path
 from proctor.supervisor import process
@@ -78,9 +79,26 @@ def test_a_rollback_acts_at_once_and_prints_what_it_took(project: Path) -> None:
     assert lines[0].startswith("the tree is what it was at c1; what was there is kept as c2")
     assert lines[2] == "  yours, written since then, kept as c2:"
     assert not (project / "new").exists()
+    assert "`proctor undo` brings it back" in lines[0]
     assert proctor("undo", project).startswith("the tree is what it was at c2")
     assert (project / "new").read_text() == "mine\n"
     assert (project / "a").read_text() == "worker\n"
+
+
+def test_chosen_paths_are_named_as_a_person_does_and_only_they_are_said_to_be_back(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert proctor("rollback", project, "--paths", "./a").startswith("a is what it was at c1; ")
+    assert proctor("rollback", project, "--paths", str(project / "c"), "new").startswith("2 paths are what they were")
+    capsys.readouterr()
+    for paths, why in (
+        (["a", "nix"], "nothing at a, nix differs from c1; nothing to take back"),
+        (["../a"], f"../a is not in {project}"),
+        (["."], "leave --paths out"),
+    ):
+        assert main(["rollback", str(project), "--paths", *paths]) == 2
+        assert why in capsys.readouterr().err
+    assert json.loads(proctor("checkpoints", project, "--json"))[-1]["id"] == "c3"
 
 
 def test_edits_stay_on_request_and_undo_and_redo_follow(project: Path) -> None:

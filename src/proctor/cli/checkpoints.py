@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,8 @@ def checkpoints(given: argparse.Namespace) -> int:
         marks = [
             "" if one.taken.certainty is Certainty.CONFIRMED else str(one.taken.certainty),
             "borrowed" if one.taken.borrowed else "",
-            "undo goes here" if facts["undoable"] else "",
+            "undo goes here" if facts["undo"] else "",
+            "redo goes here" if facts["redo"] else "",
             f"LOST: {facts['lost']}" if facts.get("lost") else "",
         ]
         said = safe_line("  ".join([words(one), *filter(None, marks)]), 400)
@@ -74,9 +76,10 @@ def show(given: argparse.Namespace) -> int:
 def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     taken = found["taken"]
     yield f"{found['id']}  {found['said']}{'  <- last good' if found['last_good'] else ''}"
-    yield f"  taken       {found['at']}, iteration {taken.get('iteration', 0)}"
-    held = "some objects are still your repository's alone" if taken.get("borrowed") else "all of it is ours"
-    yield f"  holds       {counted(taken.get('files', 0), 'file')}{found['took']}; {held}"
+    iteration = f", iteration {taken['iteration']}" if taken.get("iteration") else ""
+    yield f"  taken       {datetime.fromisoformat(found['at']).astimezone():%Y-%m-%d %H:%M:%S}{iteration}"
+    borrowed = "some objects are still your repository's alone" if taken.get("borrowed") else ""
+    yield f"  holds       {', '.join(filter(None, (counted(taken.get('files', 0), 'file'), found['took'], borrowed)))}"
     yield f"  ids         commit {taken['commit']}, tree {taken['tree']}"
     if taken.get("state"):
         yield f"              repositories {taken['state']}"

@@ -12,9 +12,11 @@ from typing import NoReturn
 
 from proctor import __version__
 from proctor.cli.registry import BY_NAME, VERBS
-from proctor.errors import ProctorError
+from proctor.errors import ProctorError, UsageError
 from proctor.text import safe_line
 from proctor.words import ExitCode
+
+_ID_GOES = {"show": "--id", "export": "--id", "diff": "--from", "rollback": "--to"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     if hasattr(given, "dir"):
         given.dir = Path(given.dir).resolve()
     try:
+        _must_be_folder(given)
         return BY_NAME[given.verb].run(given)
     except ProctorError as error:
         for line in str(error).splitlines() or [""]:
@@ -70,6 +73,15 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader went away: end quietly, as other tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+
+
+def _must_be_folder(given: argparse.Namespace) -> None:
+    """Refuse what is no folder, and say where an id goes that was given for one. `sandbox` looks for itself."""
+    if not hasattr(given, "dir") or given.verb == "sandbox" or os.path.isdir(given.dir):
+        return
+    option = _ID_GOES.get(given.verb)
+    hint = f"; a checkpoint is named with {option}: proctor {given.verb} {option} {given.dir.name}" if option else ""
+    raise UsageError(f"{given.dir}: not a folder; name the project's folder{hint}")
 
 
 def _meant(given: argparse.Namespace, extra: list[str]) -> str:

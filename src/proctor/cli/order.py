@@ -60,6 +60,8 @@ def extend(given: argparse.Namespace) -> int:
 
 
 def checkpoint(given: argparse.Namespace) -> int:
+    if given.name == "":
+        raise UsageError("checkpoint: --name: a name has letters, digits, . - and _, and at least one of them")
     return send(given.dir, "checkpoint", given.json, note=given.note, name=given.name)
 
 
@@ -98,7 +100,7 @@ def _keep(given: argparse.Namespace) -> int:
 def rollback(given: argparse.Namespace) -> int:
     if given.preview:
         return back.preview(given)
-    wanted = {"to": given.to, "paths": given.paths, "keep_mine": given.keep_mine or None}
+    wanted = {"to": given.to, "paths": back.chosen(given) or None, "keep_mine": given.keep_mine or None}
     return send(given.dir, "rollback", given.json, **wanted)
 
 

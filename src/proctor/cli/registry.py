@@ -46,7 +46,8 @@ def _sandbox(parser: argparse.ArgumentParser) -> None:
 JSON = _flag("--json", "print data as JSON")
 REASON = _value("--reason", "a word to the worker", metavar="T", default="")
 ID = _value("--id", "which request", metavar="ID", required=True, type=int)
-AT = _value("--id", "a checkpoint: its id, its name, or `start`", metavar="ID", required=True)
+WHICH = "a checkpoint: its id, its name, or `start`; "
+AT = _value("--id", WHICH + "the last good one if not named", metavar="ID")
 RUN = (
     _flag("--headless", "no screen: print events, exit with the reason's code"),
     _flag("--once", "exactly one iteration, for a scheduler"),
@@ -84,10 +85,11 @@ VERBS: tuple[Verb, ...] = (
          (_flag("--verify", "prove that every byte of each can be had"), JSON)),
     Verb("show", "checkpoints:show", "one checkpoint: where the work stood, what it holds and does not", (AT, JSON)),
     Verb("diff", "checkpoints:diff", "what changed since a checkpoint",
-         (_value("--from", "a checkpoint; the last good one if not named", dest="from_", metavar="ID"),
-          _value("--to", "a checkpoint; the present if not named", metavar="ID"), JSON)),
+         (_value("--from", WHICH + "the last good one if not named", dest="from_", metavar="ID"),
+          _value("--to", WHICH + "the present if not named", metavar="ID"), JSON)),
     Verb("rollback", "order:rollback", "take the work back to the last good checkpoint",
-         (_value("--to", "another checkpoint", metavar="ID"), _value("--paths", "only these", nargs="+", metavar="P"),
+         (_value("--to", WHICH + "the last good one if not named", metavar="ID"),
+          _value("--paths", "only these files and folders", nargs="+", metavar="P"),
           _flag("--keep-mine", "leave what you wrote since then in place"),
           _flag("--preview", "show what would go, and do nothing"), JSON)),
     Verb("undo", "order:undo", "take the last rollback back",
@@ -96,8 +98,7 @@ VERBS: tuple[Verb, ...] = (
          (_value("--keep", "what is younger stays; as the contract says if not named", metavar="30d"),
           _flag("--dry-run", "say what would go, and do nothing"), JSON)),
     Verb("export", "checkpoints:export", "a checkpoint's files as one commit, for elsewhere",
-         (_value("--id", "a checkpoint; the last good one if not named", metavar="ID"),
-          _value("--bundle", "into a git bundle", metavar="FILE"),
+         (AT, _value("--bundle", "into a git bundle", metavar="FILE"),
           _value("--branch", "onto a branch of your repository, which is not checked out", metavar="NAME"), JSON)),
     Verb("extend", "order:extend", "raise a ceiling",
          (_value("--dimension", f"which: {', '.join(Dimension)}", metavar="D", required=True),

@@ -7,6 +7,7 @@ token and is refused when a newer writer has taken over.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import time
@@ -76,12 +77,21 @@ def _translated(path: Path) -> Iterator[None]:
         raise Unrecoverable(f"{path}: the journal is damaged ({text}); it is left as it is", "journal") from error
 
 
+def _none_here(path: Path) -> str:
+    """What a person may have meant who asks for a journal where there is none."""
+    folder = path.parent.parent
+    for above in folder.parents:
+        if os.path.exists(above / path.parent.name / path.name):
+            return f"{folder}: no session here; there is one of {above}: name that folder"
+    return f"{folder}: no session here yet; start one with `proctor run`, or keep what is there: `proctor checkpoint`"
+
+
 class Reader:
     """Reads a journal in short transactions; blocks nobody and survives the writer."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            raise NoJournal(f"{path.parent.parent}: no session here yet; start one with `proctor run`")
+            raise NoJournal(_none_here(path))
         self.path = path
         with _translated(path):
             self._db = _connect(path, "ro")

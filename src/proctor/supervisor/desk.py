@@ -138,12 +138,13 @@ class Desk:
         """A rollback that would change nothing is refused before the worker is ended for it."""
         try:
             handles.good(self._s.state, order.args.get("to"))
-            if order.args.get("paths") or await self._s.timeline.takes_back(order.args.get("to")):
+            paths = tuple(order.args.get("paths") or ())
+            if await self._s.timeline.takes_back(order.args.get("to"), paths):
                 return self._s.interrupt(order)
         except ProctorError as error:
             return self.close(order, "refused", str(error))
         target = handles.good(self._s.state, order.args.get("to")).id
-        return self.close(order, "refused", f"the tree is already what it was at {target}; nothing to take back")
+        return self.close(order, "refused", handles.nothing_to_take(target, paths))
 
     def _chore(self, order: Order) -> None:
         self._chores.append(order)

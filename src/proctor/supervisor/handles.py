@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from proctor.errors import UsageError
 from proctor.journal.state import CheckpointState, State
@@ -12,6 +13,7 @@ from proctor.words import Certainty
 
 START, PRESENT = "start", "present"
 _SHOWN = 8
+_FEW = 3
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _ID = re.compile(r"c\d+", re.IGNORECASE)
 
@@ -64,13 +66,32 @@ def check_name(state: State, name: str) -> None:
     """Refuse a name that could be taken for something else. UsageError."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"checkpoint: {safe_line(name, 80)!r} cannot be a name: letters, digits, . - and _, at most 64 of them"
+            f"{safe_line(name, 80)!r} cannot be a checkpoint's name: letters, digits, . - and _, at most 64 of them"
         )
     if _ID.fullmatch(name) or name in (START, PRESENT):
-        raise UsageError(f"checkpoint: {name!r} means something already; choose another name")
+        raise UsageError(f"{name!r} means something already; choose another name")
     taken = next((one for one in state.checkpoints if one.taken.name == name), None)
     if taken is not None:
-        raise UsageError(f"checkpoint: {taken.id} is called {name!r} already; choose another name")
+        raise UsageError(f"{taken.id} is called {name!r} already; choose another name")
+
+
+def stands(target: str, paths: Sequence[str] = (), mine: int = 0) -> str:
+    """What is what it was at a checkpoint, once a rollback is done; `mine` edits of the operator's stayed."""
+    but = f", but for {counted(mine, 'edit')} of yours" if mine else ""
+    match len(paths):
+        case 0:
+            return f"the tree is what it was at {target}{but}"
+        case 1:
+            return f"{safe_line(paths[0], 200)} is what it was at {target}{but}"
+        case _:
+            return f"{len(paths):,} paths are what they were at {target}{but}"
+
+
+def nothing_to_take(target: str, paths: Sequence[str] = ()) -> str:
+    """Why a rollback would change nothing."""
+    named = ", ".join(safe_line(path, 100) for path in paths[:_FEW]) + (", …" if len(paths) > _FEW else "")
+    said = f"nothing at {named} differs from {target}" if paths else f"the tree is already what it was at {target}"
+    return f"{said}; nothing to take back"
 
 
 def nothing_to(state: State, redo: bool) -> str:

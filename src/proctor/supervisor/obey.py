@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.errors import ProctorError
 from proctor.journal import events as ev
-from proctor.supervisor import report
+from proctor.supervisor import handles, report
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.inbox import Order
@@ -76,10 +76,8 @@ async def close_iteration(s: Session) -> None:
 
 def describe(back: ev.RolledBack) -> str:
     """What a rollback did, in one line."""
-    only = f" ({counted(len(back.paths), 'path')})" if back.paths else ""
     parked = f"; {counted(len(back.parked), 'ignored file')} set aside" if back.parked else ""
-    mine = f"; {counted(len(back.mine), 'edit')} of yours left in place" if back.mine else ""
     said = "".join(f"; {line}" for line in back.said[:1])
     more = f" (and {len(back.said) - 1} more to look at)" if len(back.said) > 1 else ""
     changed = f"{counted(back.changed, 'file')} changed; what was there is kept as {back.safety}"
-    return f"the tree is what it was at {back.target}{only}: {changed}{mine}{parked}{said}{more}"
+    return f"{handles.stands(back.target, back.paths, len(back.mine))}: {changed}{parked}{said}{more}"

@@ -54,9 +54,8 @@ class Past:
         return opened(self._workspace, self._folder, self._names, self.state.sandbox)
 
     @cached_property
-    def _undoable(self) -> frozenset[str]:
-        """The checkpoints that undo and redo go to."""
-        return history.stack_from(self.state.rollbacks).held
+    def _stack(self) -> history.UndoStack:
+        return history.stack_from(self.state.rollbacks)
 
     @cached_property
     def _names(self) -> Names:
@@ -102,12 +101,18 @@ class Past:
 
     def facts(self, one: CheckpointState) -> dict[str, Any]:
         """A checkpoint of the list, as data."""
-        marks = {"last_good": one.id == self.state.good, "undoable": one.id in self._undoable}
+        stack = self._stack
+        marks = {
+            "last_good": one.id == self.state.good,
+            "undo": one.id == stack.undo_target,
+            "redo": one.id == stack.redo_target,
+        }
         return {**msgspec.to_builtins(one), "name": one.taken.name or None, **marks}
 
-    def show(self, handle: str) -> dict[str, Any]:
-        """One checkpoint whole: its row, its record, what it holds and does not, what changed since the one before."""
-        one = handles.find(self.state, handle)
+    def show(self, handle: str | None = None) -> dict[str, Any]:
+        """One checkpoint whole, the last good one if none is named: its row, its record, what it holds and does not,
+        what changed since the one before."""
+        one = handles.good(self.state, handle)
         held = self.store.held(one.taken.commit)
         known = record.decode(self.store.meta(one.taken.commit))
         at = self.state.checkpoints.index(one)
@@ -118,7 +123,7 @@ class Past:
         return {
             **self.facts(one),
             "said": words(one),
-            "took": handles.took(one),
+            "took": handles.took(one).removeprefix(", "),
             "record": msgspec.to_builtins(known) if known else None,
             "kept_although_ignored": sorted(map(text, notes.ignored)),
             "not_kept": {

@@ -46,7 +46,7 @@ class Swept:
     def describe(self) -> str:
         """One line."""
         if not self.gone:
-            return "nothing to prune" + (f"; {format_size(self.freed)} freed" if self.freed else "")
+            return "nothing to prune" + (f"; {format_size(self.freed)} of remains freed" if self.freed else "")
         parts = []
         if self.gone.checkpoints:
             parts.append(f"{counted(len(self.gone.checkpoints), 'checkpoint')} ({', '.join(self.gone.checkpoints)})")

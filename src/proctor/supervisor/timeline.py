@@ -181,9 +181,19 @@ class Timeline:
         """
         return await self._go(handles.good(self._journal.state(), to).id, way, tuple(paths), keep_mine)
 
-    async def takes_back(self, to: str | None) -> bool:
+    async def takes_back(self, to: str | None, paths: Sequence[str] = ()) -> bool:
         """Whether a rollback would change anything; a look, without a trace."""
-        return not _same(handles.good(self._journal.state(), to).taken, await self.present())
+        target = handles.good(self._journal.state(), to).taken
+        return await self._differs(target, await self.present(), paths)
+
+    async def _differs(
+        self, target: ev.CheckpointTaken, present: ev.CheckpointTaken | Snapshot, paths: Sequence[str]
+    ) -> bool:
+        """Whether anything is not as it is in the target: at the paths, if any are named."""
+        if _same(target, present) or not paths:
+            return not _same(target, present)
+        found = await asyncio.to_thread(self._store.outlook, target.commit, _odd(paths))
+        return bool(found.changes or found.repositories)
 
     async def undo(self, redo: bool = False) -> ev.RolledBack:
         """Walk back through rollbacks, or forward again."""
@@ -204,11 +214,12 @@ class Timeline:
     async def _go(self, target: str, way: str, paths: tuple[str, ...] = (), keep_mine: bool = False) -> ev.RolledBack:
         async with self._busy:
             for left in reversed(range(TRIES)):
-                safety = await self._take(CheckpointKind.SAFETY, f"before {way} to {target}")
+                by = ", by a failed verdict" if way == history.Way.FAILED_VERDICT else ""
+                safety = await self._take(CheckpointKind.SAFETY, f"before {'rollback' if by else way} to {target}{by}")
                 aim = self._journal.state().checkpoint(target)
                 assert aim is not None
-                if _same(aim.taken, safety) and not paths and way == "rollback":
-                    raise UsageError(f"the tree is already what it was at {target}; nothing to take back")
+                if way == history.Way.ROLLBACK and not await self._differs(aim.taken, safety, paths):
+                    raise UsageError(handles.nothing_to_take(target, paths))
                 mine = await self._mine(aim, safety) if keep_mine else ()
                 begun = ev.RollbackBegun(safety=safety.id, target=target, way=way, paths=paths, mine=mine)
                 self._journal.append(safety, begun)

@@ -34,7 +34,8 @@ class Return:
 class Toll:
     """`changes` are the files as they are now against what they will be; `mine` those among them that the operator
     alone wrote since the target, `both` those that a worker wrote too; `stays` his edits that stay. `safety` is where
-    all that was there is kept, "" before the rollback; `patch` is there only before it. The rest: see `Outlook`."""
+    all that was there is kept, "" before the rollback; `patch` is there only before it. `paths` are those that were
+    named, if any were. The rest: see `Outlook`."""
 
     target: CheckpointState
     changes: tuple[Change, ...]
@@ -49,6 +50,7 @@ class Toll:
     safety: str = ""
     way: str = "rollback"
     patch: str = ""
+    paths: tuple[str, ...] = ()
 
     @property
     def takes_edits(self) -> bool:
@@ -102,6 +104,7 @@ def before(
         outlook.said,
         outlook.repositories,
         patch=store.patch_of(outlook).decode("utf-8", "replace"),
+        paths=tuple(paths),
     )
 
 
@@ -126,6 +129,7 @@ def after(store: Store, state: State, rows: Rows, back: ev.RolledBack) -> Toll:
         said=back.said,
         safety=back.safety,
         way=back.way,
+        paths=back.paths,
     )
 
 
@@ -194,7 +198,9 @@ def headline(toll: Toll) -> str:
 
 def told(toll: Toll) -> str:
     """Where a rollback went, in one line."""
-    return f"the tree is what it was at {handles.called(toll.target)}; what was there is kept as {toll.safety}"
+    way = "undo --redo" if toll.way == "undo" else "undo"
+    kept = f"what was there is kept as {toll.safety}, and `proctor {way}` brings it back"
+    return f"{handles.stands(handles.called(toll.target), toll.paths, len(toll.stays))}; {kept}"
 
 
 def facts(toll: Toll) -> dict[str, Any]:
@@ -203,8 +209,9 @@ def facts(toll: Toll) -> dict[str, Any]:
         "target": toll.target.id,
         "safety": toll.safety or None,
         "way": toll.way,
-        "at": toll.target.at.isoformat(),
+        "at": toll.target.at,
         "certainty": toll.target.taken.certainty,
+        "paths": toll.paths,
         "changed": [
             {"path": one.path, "does": does(one), "added": one.added, "removed": one.removed, "binary": one.binary}
             for one in toll.changes
