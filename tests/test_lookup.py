@@ -40,6 +40,14 @@ def test_the_first_on_path_outside_of_a_workspace_is_taken(workspace: Path, tmp_
     assert search_path(where) == path(tmp_path / "bin", tmp_path / "later")
 
 
+def test_a_folder_with_a_session_and_no_contract_is_a_workspace(workspace: Path) -> None:
+    program(workspace / "bin")
+    (workspace / "proctor.yaml").unlink()
+    assert find_program("tool", path(workspace / "bin"))
+    (workspace / ".proctor").mkdir()
+    assert find_program("tool", path(workspace / "bin")) is None
+
+
 def test_a_way_into_a_workspace_is_not_taken(workspace: Path, tmp_path: Path) -> None:
     planted = program(workspace / "bin")
     (tmp_path / "folder").symlink_to(workspace / "bin")

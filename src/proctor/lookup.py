@@ -9,7 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
-_MARK = "proctor.yaml"
+_MARKS = ("proctor.yaml", ".proctor")
 
 
 def search_path(path: str | None = None) -> str:
@@ -21,7 +21,7 @@ def search_path(path: str | None = None) -> str:
 def find_program(name: str, path: str | None = None) -> str | None:
     """The absolute path of a program on PATH that lies in no workspace, nor leads into one; None where there is none.
 
-    A workspace is a folder that holds a `proctor.yaml`, and all below it.
+    A workspace is a folder that holds a contract or a session, and all below it.
     """
     for entry in search_path(path).split(os.pathsep):
         found = shutil.which(name, path=entry) if entry else None
@@ -33,4 +33,4 @@ def find_program(name: str, path: str | None = None) -> str | None:
 def _is_safe(place: str) -> bool:
     real = Path(os.path.realpath(place))
     ways = {*Path(os.path.abspath(place)).parents, Path(place), real, *real.parents}
-    return not any(os.path.lexists(folder / _MARK) for folder in ways)
+    return not any(os.path.lexists(folder / mark) for folder in ways for mark in _MARKS)
