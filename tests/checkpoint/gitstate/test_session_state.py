@@ -96,7 +96,17 @@ def packing(git: Repo) -> None:
     git.run("gc", "-q")
 
 
+def aliasing(git: Repo) -> None:
+    git.run("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+    git.run("symbolic-ref", "refs/heads/deep/er/alias", "refs/heads/alias")
+
+
+def filing(git: Repo) -> None:
+    git.run("branch", "-m", "main", "main/filed")
+
+
 DEEDS = [merging, rebasing, bisecting, staging, hiding, stashing, detaching, orphaning, unstaging_all, packing]
+DEEDS += [aliasing, filing]
 
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: str(deed.__name__))

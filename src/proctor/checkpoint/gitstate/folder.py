@@ -180,8 +180,9 @@ class GitFolder:
             self._vacate(fd, name)
 
     def link(self, source: bytes, target: bytes) -> None:
-        """Give a file a second name that nothing has; FileExistsError if something has it."""
-        with self._parent(source) as (fd, name), self._parent(target) as (other, place):
+        """Give a file a second name that nothing has; FileExistsError if something has it. Folders on the way are
+        made."""
+        with self._parent(source) as (fd, name), self._parent(target, make=True) as (other, place):
             os.link(name, place, src_dir_fd=fd, dst_dir_fd=other, follow_symlinks=False)
 
     def rename(self, source: bytes, target: bytes) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from contextlib import ExitStack
 
 from proctor.checkpoint.gitstate import index as indexes
@@ -22,7 +22,7 @@ from proctor.checkpoint.gitstate.held import Held, Shelves
 from proctor.checkpoint.gitstate.lock import Left, Lock
 from proctor.checkpoint.gitstate.places import Place, Role
 from proctor.checkpoint.gitstate.supply import Supply, theirs
-from proctor.checkpoint.record import id_of
+from proctor.checkpoint.record import id_of, is_inside, parents
 from proctor.checkpoint.store.plumbing import GitFailed
 
 _KEPT_IN_A_NEW_ONE = (b"config", b"config.worktree", b"info/exclude", b"info/attributes", b"info/global-attributes")
@@ -117,7 +117,7 @@ class PutBack:
         if self._place.role is Role.SESSION:
             self._write_refs(seen, wanted, gone)
         elif wanted or gone:
-            self._update_refs(wanted, gone, present)
+            self._update_refs(seen, wanted, gone, present)
 
     def _may_move(self, name: bytes) -> bool:
         branches = {refs.branch_of(self._target.refs)}
@@ -133,18 +133,43 @@ class PutBack:
             seen.git.write(name, value + b"\n")
 
     def _update_refs(
-        self, wanted: Mapping[bytes, bytes], gone: Collection[bytes], present: Mapping[bytes, bytes]
+        self, seen: Seen, wanted: Mapping[bytes, bytes], gone: Set[bytes], present: Mapping[bytes, bytes]
     ) -> None:
-        """One transaction of git's: all of them from the values that the safety checkpoint has, or none."""
-        lines = []
-        for name in sorted(gone):
-            lines += [b"delete " + name, present[name]]
-        for name, value in sorted(wanted.items()):
-            if not value.startswith(b"ref: "):
-                lines += [b"update " + name, value, present.get(name, b"0" * len(value))]
+        """Transactions of git's: all refs from the values that the safety checkpoint has, or none. Git makes no ref in
+        the place of another one's folder, or the other way round, in the transaction that removes that one."""
+        links = {name: value for name, value in wanted.items() if value.startswith(b"ref: ")}
+        folders = {folder for name in wanted for folder in parents(name)}
+        first = {name for name in gone if name in folders or is_inside(name, wanted)}
+        with ExitStack() as stack:
+            self._transact([(b"delete " + name, _leads_to(name, present)) for name in sorted(first)])
+            try:
+                locks = [
+                    stack.enter_context(self._locked(seen.common, name, value + b"\n")) for name, value in links.items()
+                ]
+                if any(seen.refs().get(name) != present.get(name) for name in links):
+                    raise Left("its refs were moved meanwhile")
+                lines: list[tuple[bytes, ...]] = []
+                lines += [(b"delete " + name, _leads_to(name, present)) for name in sorted(gone - first)]
+                lines += [
+                    (b"update " + name, value, _leads_to(name, present) if name in present else b"0" * len(value))
+                    for name, value in sorted(wanted.items())
+                    if name not in links
+                ]
+                self._transact(lines)
+            except (Left, OSError) as why:
+                self._transact([(b"create " + name, _leads_to(name, present)) for name in sorted(first)])
+                raise Left(str(why)) from why
+            for name, lock in zip(links, locks, strict=True):
+                seen.common.remove_empty(name)
+                lock.put()
+
+    def _transact(self, lines: Collection[tuple[bytes, ...]]) -> None:
+        if not lines:
+            return
         try:
             command = ("update-ref", "--no-deref", "-z", "--stdin")
-            self._git.run(*command, input=b"".join(line + b"\0" for line in lines), env=theirs(self._place))
+            words = (word + b"\0" for line in lines for word in line)
+            self._git.run(*command, input=b"".join(words), env=theirs(self._place))
         except GitFailed as why:
             raise Left(str(why)) from why
 
@@ -214,7 +239,8 @@ class PutBack:
     def _locked(self, folder: GitFolder, name: bytes, body: bytes | None) -> Iterator[Lock]:
         """Hold git's lock on a file, which holds what the file is to become. The session's needs none: there is no
         git at work but a worker's, and what that leaves of locks is the worker's."""
-        note = self._cache.folder / os.fsdecode(self._place.key + b"." + name + b".lock")
+        word = id_of("blob", name).encode() if b"/" in name else name
+        note = self._cache.folder / os.fsdecode(self._place.key + b"." + word + b".lock")
         lock = Lock(note, folder, name, body or b"", self._place.role is Role.SHARED)
         lock.take()
         try:
@@ -259,6 +285,11 @@ def _present(folder: GitFolder) -> tuple[indexes.Index | None, int]:
         return indexes.parse(body, stats=True), about[2]
     except indexes.Unreadable:
         return None, 0
+
+
+def _leads_to(name: bytes, present: Mapping[bytes, bytes]) -> bytes:
+    """The id that git holds a ref against, also one that names another; b"" if it leads nowhere."""
+    return refs.commit_of(present, name).encode()
 
 
 def _has_mode(found: int, mode: bytes) -> bool:
