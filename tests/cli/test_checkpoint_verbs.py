@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from proctor.cli.main import main
+from proctor.supervisor import past
 
 CONTRACT = "goal: g\nworker: {kind: command, command: [sh]}\nbudget: {wall_clock: {limit: 5m, on_exhaustion: stop}}\n"
 
@@ -159,6 +160,15 @@ def test_below_a_session_its_folder_is_named(project: Project, capsys: pytest.Ca
     (project.path / "inner").mkdir()
     assert main(["checkpoints", str(project.path / "inner")]) == 2
     assert f"there is one of {project.path}: name that folder" in capsys.readouterr().err
+
+
+def test_the_screen_s_patch_says_what_it_compares(project: Project) -> None:
+    project.run("checkpoint")
+    assert past.patch(project.path) == ""
+    (project.path / "a.txt").write_text("two\n")
+    lines = past.patch(project.path).split("\n")
+    assert lines[0] == "from c1 (kept by you) to the present: 1 path, 1 line added, 1 removed"
+    assert lines[2].startswith("diff --git")
 
 
 def test_diff_without_words_shows_the_whole_session_where_nothing_is_new(project: Project) -> None:

@@ -363,6 +363,10 @@ def test_after_a_rollback_the_strip_stands_at_its_target_and_shows_what_is_ahead
     assert "◆ 1 ── ◇ now ── ◆ 2 ── ◇ c4" in shown
     assert "u undo" in shown
     assert "U redo" not in shown
+    kept_again = replace(rolled, checkpoints=(*rolled.checkpoints, kept("c5", CheckpointKind.ASKED)))
+    assert "◆ 2 ── ◆ c5 ── ◇ now" in plain(strip.strip(a_view(kept_again), 120, ALL_KEYS))
+    of_one = replace(rolled, rollbacks=(replace(back, paths=("a",)),))
+    assert "◆ 2 ── ◇ now" in plain(strip.strip(a_view(of_one), 120, ALL_KEYS))
     said = banner.banner(view)
     assert said
     assert said.headline.startswith("Rolled back to task 1")

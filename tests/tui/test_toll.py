@@ -139,7 +139,15 @@ async def test_a_page_says_all_in_any_width() -> None:
         lines = page(TOLL, room, "u")
         assert all(width(one) <= room for one in lines)
         text = " ".join(" ".join(map(plain, lines)).split())
-        for word in ("notes.md", "todo.txt", "reader.py", "A worker's 1 goes", "Set aside: build", "vim (pid 4242)"):
+        for word in (
+            "notes.md",
+            "todo.txt",
+            "reader.py",
+            "A worker's 1 goes",
+            "stream.py",
+            "Set aside: build",
+            "vim (pid 4242)",
+        ):
             assert word in text
         assert "Task 3: done → pending, its verification is taken back" in text
 

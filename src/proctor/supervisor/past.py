@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,9 @@ from proctor.words import CheckpointKind
 
 if TYPE_CHECKING:
     from proctor.contract.model import State as Names
+
+
+_WRAPPED = 74
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,5 +210,6 @@ def as_data(change: Change) -> dict[str, Any]:
 
 
 def patch(workspace: Path) -> str:
-    """The change that the screen shows, since the last good checkpoint."""
-    return Past(workspace).compare(None, None).patch
+    """The change that the screen shows, since the last good checkpoint, below what is compared; "" if there is none."""
+    found = Past(workspace).compare(None, None)
+    return "\n".join([*textwrap.wrap(found.said, _WRAPPED), "", found.patch]) if found.patch else ""

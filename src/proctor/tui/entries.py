@@ -240,11 +240,12 @@ def _rolled_back(e: ev.RolledBack) -> Told:
     if e.failed:
         return "back", f"the {e.way} did not happen: {e.failed}", Role.DANGER
     mine = f", {counted(len(e.mine), 'edit')} of yours left in place" if e.mine else ""
+    only = f", of {counted(len(e.paths), 'path')} only" if e.paths else ""
     said = "".join(f"; {line}" for line in e.said)
     ways = {"undo": "undone", "redo": "done again", "failed_verdict": "back after a failed verdict"}
     return (
         "back",
-        f"{ways.get(e.way, 'rolled back')} to {e.target}, {counted(e.changed, 'file')} changed{mine}{said}",
+        f"{ways.get(e.way, 'rolled back')} to {e.target}{only}, {counted(e.changed, 'file')} changed{mine}{said}",
         Role.STRONG,
     )
 

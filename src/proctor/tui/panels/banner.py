@@ -63,7 +63,8 @@ def banner(view: View) -> Banner | None:
         ways = {"undo": "Rollback undone: back at", "redo": "Rolled back again to"}
         verbs = (("undo", "undo"), ("redo", "redo"), ("resume", "go on from here"), ("diff", "diff"))
         text = f"{counted(rolled.changed, 'file')} changed; {kept}"
-        return Banner(Role.TEXT, f"{ways.get(rolled.way, 'Rolled back to')} {target}", (text,), verbs)
+        way = f"{counted(len(rolled.paths), 'path')} rolled back to" if rolled.paths else "Rolled back to"
+        return Banner(Role.TEXT, f"{ways.get(rolled.way, way)} {target}", (text,), verbs)
     if view.ceiling is not None:
         return _ceiling(view)
     return _resting(view)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from proctor.checkpoint import history
 from proctor.journal.state import CheckpointState, State
 from proctor.text import safe_line
@@ -45,6 +47,8 @@ def name(checkpoint: CheckpointState) -> str:
 def _chain(view: View, state: State, room: int) -> Line:
     shown = [c for c in state.checkpoints if c.taken.checkpoint is not CheckpointKind.SAFETY]
     stands = rolled_back(view)
+    if stands and (stands.paths or _kept_since(state, stands.safety)):
+        stands = None
     here = stands.target if stands else None
     links: list[Line] = []
     beyond = False
@@ -60,6 +64,12 @@ def _chain(view: View, state: State, room: int) -> Line:
     if not beyond:
         links.append(line((f"{NOW} now", Role.STRONG)))
     return _newest(links, room)
+
+
+def _kept_since(state: State, safety: str) -> bool:
+    """Whether the tree was kept again after it went back: it stands there then."""
+    since = itertools.dropwhile(lambda one: one.id != safety, state.checkpoints)
+    return any(one.taken.checkpoint is not CheckpointKind.SAFETY for one in since)
 
 
 def _newest(links: list[Line], room: int) -> Line:

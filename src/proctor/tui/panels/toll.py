@@ -37,18 +37,17 @@ def page(toll: Toll, room: int, undo: str) -> list[Line]:
     said += [line((row, Role.DIM)) for row in wrap(kept, room, 3)]
     said += _files("Yours, written since then", toll.of(toll.mine), room)
     said += _files("Yours, and a worker wrote them too", toll.of(toll.both), room)
-    if toll.others:
-        said += [(), line(("A worker's", Role.STRONG), f"   {counts(toll.others)}")]
     rest = [(of_task(one).replace("->", "→").capitalize(), Role.TEXT) for one in toll.tasks]
     rest += [(f"Goes back: {safe_line(one, 300)}", Role.TEXT) for one in toll.repositories]
     rest += [(f"Set aside: {safe_line(path, 200)}", Role.DIM) for path in toll.parked[:MOST]]
     rest += [(f"⚠ {one}", Role.ATTENTION) for one in (*toll.obstacles, *toll.said)]
     said += [()] if rest else []
     said += [line((row, role)) for text, role in rest for row in wrap(text, room, 3)]
+    said += _files("A worker's", toll.others, room, f"   {counts(toll.others)}")
     return [cut(row, room) for row in said]
 
 
-def _files(heading: str, changes: Sequence[Change], room: int) -> list[Line]:
+def _files(heading: str, changes: Sequence[Change], room: int, about: str = "") -> list[Line]:
     """A heading and a row a file: its path, what becomes of it, and by how many lines. Columns are dropped whole."""
     if not changes:
         return []
@@ -59,7 +58,7 @@ def _files(heading: str, changes: Sequence[Change], room: int) -> list[Line]:
         columns.pop()
     longest = max(cell_len(safe_line(change.path, 400)) for change in shown)
     left = min(room - sum(columns) - 2 * len(columns) - 2, max(ROOM, longest + 2))
-    rows: list[Line] = [(), line((heading, Role.STRONG))]
+    rows: list[Line] = [(), line((heading, Role.STRONG), about)]
     for change, size in zip(shown, sizes, strict=True):
         path = pad(line(_end(safe_line(change.path, 400), left)), left)
         cells = (line((does(change).ljust(_VERB), Role.DIM)), size)
