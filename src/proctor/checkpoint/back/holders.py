@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 
+from proctor.checkpoint.look.mapped import mapped_by
 from proctor.text import safe_line
 
 MOST = 5
@@ -25,7 +26,7 @@ def holders(top: bytes, paths: Collection[bytes]) -> list[str]:
             continue
         with contextlib.suppress(OSError):
             here = f"/proc/{pid}"
-            links = {path.removesuffix(b" (deleted)") for path in _links(f"{here}/fd")}
+            links = {path.removesuffix(b" (deleted)") for path in _links(f"{here}/fd")}.union(mapped_by(str(pid)))
             inside = {_meant(path[len(real) :]) for path in links if path.startswith(real)}
             held = sorted(inside.intersection(paths))
             if held:

@@ -78,6 +78,11 @@ class Memory(msgspec.Struct, frozen=True):
         """The names in a folder that are in the index."""
         return set(split(self.folders[path].files)) if path in self.folders else set()
 
+    def has(self, path: bytes) -> bool:
+        """Whether a path is in the index."""
+        folder, _, name = path.rpartition(b"/")
+        return name in self.indexed(folder)
+
 
 class Remembered:
     """The memory in its file beside the index, and in this process while no other one wrote it."""

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from proctor.checkpoint.look.folders import UNKNOWN, Memory, Survey, below, fitted, is_rules, mark_of, settled
 from proctor.checkpoint.look.folders import split as names_of
 from proctor.checkpoint.look.ignores import Ignores
+from proctor.checkpoint.look.mapped import mapped
 from proctor.checkpoint.look.sorting import Sorting
 from proctor.checkpoint.record import Attributes, is_below, is_inside
 from proctor.checkpoint.store.plumbing import Git, split
@@ -46,12 +47,13 @@ class Walk:
 @dataclass(slots=True)
 class Scan:
     """`suspects` are in the index and look different or gone, `unseen` are those of them that git would not name;
-    `new` and `ignored` are files that are not in it; `closed` are ignored folders, of which nothing is kept but what
-    git tracks, and `stirs` how those looked that hold no such thing; `still` are those of the paths asked about which
-    rules leave out."""
+    `mapped`, in it or not, a process may write without a sign; `new` and `ignored` are files that are not in it;
+    `closed` are ignored folders, of which nothing is kept but what git tracks, and `stirs` how those looked that hold
+    no such thing; `still` are those of the paths asked about which rules leave out."""
 
     suspects: set[bytes] = field(default_factory=set)
     unseen: set[bytes] = field(default_factory=set)
+    mapped: set[bytes] = field(default_factory=set)
     new: set[bytes] = field(default_factory=set)
     ignored: set[bytes] = field(default_factory=set)
     closed: set[bytes] = field(default_factory=set)
@@ -91,10 +93,11 @@ def scan(
     look began at `now` (ns)."""
     with git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all", env=env) as differing:
         memory = fitted(git, memory, env)
+        written = mapped(git.top)
         sorting = _sorted(git, ignores, owned, memory, now, asked=asked)
         seen = _scanned(git, sorting, untouched)
         suspects = set(split(differing.output()))
-    unnamed = set(unseen) - suspects
+    unnamed = set(filter(memory.has, written)).union(unseen) - suspects
     suspects |= unnamed
     if sorting.is_remembering and any(map(is_rules, suspects)):
         sorting = _sorted(git, ignores, owned, replace(memory, rules=UNKNOWN), now, asked=asked)
@@ -102,7 +105,7 @@ def scan(
     gone = memory.folders.keys() - seen.memory.folders.keys()
     lost = (path for folder in gone for path in below(folder, memory.folders[folder].files))
     seen.is_whole = sorting.survey.is_whole and suspects.issuperset(lost)
-    seen.suspects, seen.unseen = suspects, unnamed
+    seen.suspects, seen.unseen, seen.mapped = suspects, unnamed, written
     return seen
 
 

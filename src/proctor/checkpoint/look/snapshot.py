@@ -230,8 +230,9 @@ class WorkingTree:
         known.over = intake.over
         known.fresh = {path: at for path, at in known.fresh.items() if at and is_fresh(at, now)}
         recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
-        sharp = replace(known, fresh={**known.fresh, **recent})
-        known.fresh = known.fresh | dict.fromkeys(recent)
+        silent = dict.fromkeys(seen.mapped & intake.files.keys())
+        sharp = replace(known, fresh=known.fresh | recent | silent)
+        known.fresh = known.fresh | dict.fromkeys(recent) | silent
         known.save(self._memory)
         return sharp
 
