@@ -135,3 +135,19 @@ def test_rows_say_once_who_touched_what() -> None:
     assert hands.touched(still=("m", "w"), moving=()) == ev.OperatorWrote(iteration=3, mine=("m",), both=("w",))
     assert hands.touched(still=("m", "w"), moving=("w",)) is None
     assert hands.touched(still=(), moving=("m",)) == ev.OperatorWrote(iteration=3, both=("m",))
+
+
+def test_what_the_operator_writes_again_after_a_checkpoint_is_said_again() -> None:
+    hands, session = Hands(1), Session()
+
+    def touch(newest: str, still: str = "", moving: str = "") -> None:
+        if row := hands.touched(still.split(), moving.split(), newest):
+            session.add(row)
+
+    session.checkpoint("c1", a="1", b="1")
+    session.starts(1, a="1", b="1")
+    touch("c1", still="a b", moving="b")
+    session.checkpoint("c2", a="2", b="2")
+    touch("c2", still="a b")
+    assert session.since("c2", a="3", b="3").mine == {"a", "b"}
+    assert session.since("c1", a="3", b="3") == Authors(frozenset("a"), frozenset("b"))

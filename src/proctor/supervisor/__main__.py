@@ -98,7 +98,8 @@ def attribute(s: Session, running: Running, touches: Iterable[Touch]) -> None:
     for touch in touches:
         changed = changed_at(s.workspace / touch.path)
         (still if changed is not None and stood(changed) else moving).add(touch.path)
-    if (row := running.hands.touched(still, moving)) is not None:
+    newest = s.state.checkpoints[-1].id if s.state.checkpoints else ""
+    if (row := running.hands.touched(still, moving, newest)) is not None:
         s.append(row)
 
 

@@ -90,7 +90,8 @@ def story(rows: Iterable[ev.Row], target: str, tree: str, present: str = "") -> 
                 iteration = 0
             case ev.OperatorWrote() as e if begun:
                 known = told.wrote.setdefault(e.iteration, {})
-                known |= dict.fromkeys(e.mine, OPERATOR) | dict.fromkeys(e.both, OPERATOR | WORKER)
+                for who, paths in ((OPERATOR, e.mine), (OPERATOR | WORKER, e.both)):
+                    known |= {path: known.get(path, 0) | who for path in paths}
             case ev.RolledBack() as e if begun and not e.failed:
                 told.steps.append(e)
                 at = e.tree
@@ -162,11 +163,15 @@ class Hands:
 
     def __init__(self, iteration: int) -> None:
         self._iteration = iteration
+        self._since = ""
         self._worker: set[str] = set()
         self._operator: set[str] = set()
 
-    def touched(self, still: Collection[str], moving: Collection[str]) -> ev.OperatorWrote | None:
-        """Paths that changed while the worker stood still, and others; a row if it says something new."""
+    def touched(self, still: Collection[str], moving: Collection[str], since: str = "") -> ev.OperatorWrote | None:
+        """Paths that changed while the worker stood still, and others; a row if it says something new after the newest
+        checkpoint, `since`: going back there asks for what was written later, and no earlier row tells it."""
+        if since != self._since:
+            self._since, self._operator, self._worker = since, set(), set()
         before = self._operator & self._worker
         new = self._operator | set(still)
         fresh = new - self._operator
