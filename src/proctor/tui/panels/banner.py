@@ -62,7 +62,8 @@ def banner(view: View) -> Banner | None:
         target = f"{name(where)}, kept {fmt.ago(where.at, view.now)}" if where else safe_line(rolled.target, 12)
         ways = {"undo": "Rollback undone: back at", "redo": "Rolled back again to"}
         verbs = (("undo", "undo"), ("redo", "redo"), ("resume", "go on from here"), ("diff", "diff"))
-        text = f"{counted(rolled.changed, 'file')} changed; {kept}"
+        mine = f", {counted(len(rolled.mine), 'edit')} of yours left in place" if rolled.mine else ""
+        text = f"{counted(rolled.changed, 'file')} changed{mine}; {kept}"
         way = f"{counted(len(rolled.paths), 'path')} rolled back to" if rolled.paths else "Rolled back to"
         return Banner(Role.TEXT, f"{ways.get(rolled.way, way)} {target}", (text,), verbs)
     if view.ceiling is not None:
