@@ -84,6 +84,38 @@ def test_names_that_cannot_be_are_refused_and_nothing_is_kept(project: Project) 
     assert len(project.data("checkpoints")) == 1
 
 
+@pytest.mark.parametrize(
+    ("verb", "option"),
+    [
+        ("rollback", "--to="),
+        ("rollback", "--to=--"),
+        ("show", "--id="),
+        ("diff", "--from="),
+        ("export", "--branch="),
+        ("checkpoint", "--name="),
+    ],
+)
+def test_an_empty_value_is_not_the_same_as_none(project: Project, verb: str, option: str) -> None:
+    project.run("checkpoint")
+    (project.path / "a.txt").write_text("two\n")
+    with pytest.raises(SystemExit, match="2"):
+        project.run(verb, option)
+    assert (project.path / "a.txt").read_text() == "two\n"
+    assert len(project.data("checkpoints")) == 1
+
+
+def test_an_empty_folder_name_is_not_the_current_folder(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    monkeypatch.chdir(project.path)
+    with pytest.raises(SystemExit, match="2"):
+        main(["checkpoint", ""])
+    assert not (project.path / ".proctor").exists()
+
+
+def test_older_than_the_calendar_is_nothing(project: Project) -> None:
+    project.run("checkpoint")
+    assert project.run("prune", "--keep", "99999999999d")[0] == "nothing to prune\n"
+
+
 def test_a_name_goes_wherever_an_id_goes(project: Project) -> None:
     project.run("checkpoint", "--name", "good")
     (project.path / "a.txt").write_text("two\n")
@@ -167,7 +199,7 @@ def test_the_screen_s_patch_says_what_it_compares(project: Project) -> None:
     assert past.patch(project.path) == ""
     (project.path / "a.txt").write_text("two\n")
     lines = past.patch(project.path).split("\n")
-    assert lines[0] == "from c1 (kept by you) to the present: 1 path, 1 line added, 1 removed"
+    assert lines[0] == "From c1 (kept by you) to the present: 1 path, 1 line added, 1 removed"
     assert lines[2].startswith("diff --git")
 
 

@@ -16,6 +16,7 @@ from proctor.errors import ProctorError, UsageError
 from proctor.text import safe_line
 from proctor.words import ExitCode
 
+_MAY_BE_EMPTY = ("note", "reason")
 _ID_GOES = {"show": "--id", "export": "--id", "diff": "--from", "rollback": "--to"}
 
 
@@ -54,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.verb is None:
         top.print_help()
         return ExitCode.USAGE
+    if empty := _empty(given):
+        top.error(f"argument {empty}: there is nothing in it")
     given.command = command
     if given.verb == "note":
         named = len(given.text) > 1 and Path(given.text[0]).is_dir()
@@ -73,6 +76,12 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader went away: end quietly, as other tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+
+
+def _empty(given: argparse.Namespace) -> str | None:
+    """An argument whose value is empty, such as a variable that was never set: it is not the same as none."""
+    names = (name for name, value in vars(given).items() if value in ("", []) and name not in _MAY_BE_EMPTY)
+    return next(("DIR" if name == "dir" else f"--{name.rstrip('_')}" for name in names), None)
 
 
 def _must_be_folder(given: argparse.Namespace) -> None:

@@ -151,7 +151,10 @@ def _some(names: list[str]) -> str:
 
 
 def _before(keep: int) -> datetime:
-    return datetime.now(UTC) - timedelta(milliseconds=keep)
+    try:
+        return datetime.now(UTC) - timedelta(milliseconds=keep)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _entries(folder: Path) -> list[Path]:
