@@ -7,10 +7,12 @@ have changed.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from proctor.checkpoint.back.shelf import Shelf
 from proctor.checkpoint.gitstate.repositories import Repositories
@@ -140,7 +142,7 @@ class WorkingTree:
     def _record(self, draft: Draft, parent: str, cold: bool = False) -> Held:
         now = time.time_ns()
         known = Known.load(self._memory)
-        is_lost = not draft.index.exists()
+        is_lost = not self._is_sound(draft.index)
         if known is None or is_lost:
             draft.index.unlink(missing_ok=True)
             known = known or Known()
@@ -184,6 +186,14 @@ class WorkingTree:
         held = Held(files, identity(files, manifest)[0], manifest, notes, kept.state, kept.beside, partly)
         draft.afterwards.append(lambda: self._recorded(held))
         return held
+
+    def _is_sound(self, index: Path) -> bool:
+        """Whether an index is there and is as it was written. Git does not look at the sum at its end; it is looked at
+        once, and again when another process has written it."""
+        if (mark := mark_of(index)) in (UNKNOWN, self._written[0]):
+            return index.exists()
+        body = memoryview(index.read_bytes())
+        return hashlib.sha1(body[:-20], usedforsecurity=False).digest() == mark
 
     def _tree_of(self, draft: Draft) -> str:
         """The tree of files that the draft's index holds: known, if that is the index that was admitted last."""
