@@ -212,4 +212,5 @@ def as_data(change: Change) -> dict[str, Any]:
 def patch(workspace: Path) -> str:
     """The change that the screen shows, since the last good checkpoint, below what is compared; "" if there is none."""
     found = Past(workspace).compare(None, None)
-    return "\n".join([*textwrap.wrap(found.said, _WRAPPED), "", found.patch]) if found.patch else ""
+    said = textwrap.wrap(found.said[:1].upper() + found.said[1:], _WRAPPED)
+    return "\n".join([*said, "", found.patch]) if found.patch else ""
