@@ -224,6 +224,9 @@ def test_the_names_of_mount_points_are_read_as_they_are(
 # --- names that differ in case only ---------------------------------------------------------------
 
 
+# Where such a disk can be had it is tried on one, further down.
+
+
 @pytest.fixture
 def folding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the file system did not know upper from lower case."""
@@ -271,6 +274,71 @@ def test_a_file_system_that_tells_upper_from_lower_case_is_known(work: Path, mon
     assert not obstacles.folds_case(os.fsencode(work))
     monkeypatch.setattr(os.path, "lexists", lambda _: True)
     assert obstacles.folds_case(os.fsencode(work))
+
+
+FOLDED = """
+import sys
+from pathlib import Path
+from proctor.checkpoint.repository import Store
+from proctor.errors import ProctorError
+work, target, paths = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+store = Store(work, work / ".proctor/checkpoints.git")
+now = store.snapshot("now")
+try:
+    print("done", store.restore(now.commit, target, paths).changed)
+except ProctorError as error:
+    print(error)
+print(*sorted(entry.path for entry in store.entries(now.commit)), end="")
+"""
+folds = pytest.mark.skipif(
+    not (can("-m") and shutil.which("lowntfs-3g") and os.access("/dev/fuse", os.W_OK)),
+    reason="wants ntfs-3g, for a disk on which upper and lower case are one",
+)
+
+
+def on_a_disk_that_folds(work: Path, target: str, *paths: str) -> tuple[str, list[str]]:
+    """Copy the workspace onto a disk on which upper and lower case are one, mounted in its place, and roll back there.
+    What is said, and the files that the safety checkpoint holds. That disk lists every name in small letters."""
+    image, away = work.parent / "image", work.parent / "away"
+    with open(image, "wb") as file:
+        file.truncate(32 << 20)
+    script = """work=$1 image=$2 away=$3; shift 3
+    cp -a "$work" "$away" && mkfs.ntfs -q -F -f "$image" >/dev/null 2>&1 &&
+    lowntfs-3g -o ignore_case,permissions "$image" "$work" 2>/dev/null && cp -a "$away/." "$work/" && "$@"
+    status=$?; umount "$work"; exit $status"""
+    command = ["unshare", "-m", "sh", "-c", script, "sh", str(work), str(image), str(away)]
+    program = [sys.executable, "-c", FOLDED, str(work), target, *paths]
+    done = subprocess.run(command + program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said, held = done.stdout.rsplit("\n", 1)
+    return said, held.split()
+
+
+@folds
+def test_on_a_disk_that_folds_two_names_that_would_be_one_are_refused_and_one_of_them_comes(
+    store: Store, work: Path
+) -> None:
+    (work / "README").rename(work / "readme")
+    write(work / "src/Name.py", "1\n")
+    write(work / "src/name.py", "2\n")
+    target = store.snapshot("c1").commit
+    (work / "src/Name.py").unlink()
+    (work / "src/name.py").unlink()
+    twin = shutil.copytree(work, work.parent / "twin/work")
+    said, held = on_a_disk_that_folds(work, target)
+    assert "nothing was rolled back: src/Name.py: one name with src/name.py here" in said
+    assert held == ["data.bin", "readme", "run.sh", "src/deep/er/x.py", "src/main.py"]
+    assert on_a_disk_that_folds(twin, target, "src/name.py") == ("done 1", held)
+
+
+@folds
+def test_on_a_disk_that_folds_a_file_or_folder_that_changed_its_case_is_held_once(store: Store, work: Path) -> None:
+    (work / "run.sh").rename(work / "Run.sh")
+    (work / "src").rename(work / "Src")
+    target = store.snapshot("c1").commit
+    said, held = on_a_disk_that_folds(work, target)
+    assert "Run.sh: one name with run.sh here" in said
+    assert held == ["data.bin", "readme", "run.sh", "src/deep/er/x.py", "src/main.py"]
 
 
 # --- open files -----------------------------------------------------------------------------------

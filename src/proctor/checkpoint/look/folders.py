@@ -78,10 +78,17 @@ class Memory(msgspec.Struct, frozen=True):
         """The names in a folder that are in the index."""
         return set(split(self.folders[path].files)) if path in self.folders else set()
 
-    def has(self, path: bytes) -> bool:
-        """Whether a path is in the index."""
-        folder, _, name = path.rpartition(b"/")
-        return name in self.indexed(folder)
+    def among(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Those of some paths that are in the index."""
+        names: dict[bytes, set[bytes]] = {}
+        for path in paths:
+            names.setdefault(path.rpartition(b"/")[0], set()).add(path)
+        return {
+            path
+            for folder in names.keys() & self.folders
+            for path in below(folder, self.folders[folder].files)
+            if path in names[folder]
+        }
 
 
 class Remembered:

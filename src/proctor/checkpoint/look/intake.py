@@ -94,10 +94,10 @@ class Gate:
         limits = dict.fromkeys(seen.ignored, self._keep.max_ignored_file)
         small = len(known.ignored - self._ignores.wanted(known.ignored))
         for path in sorted(candidates):
-            found = look(self._git.top, path, folders)
+            found = look(self._git.top, path, folders) if path not in seen.folded else None
             kept = path in seen.suspects
             if is_below(path, self._owned) or found is None or stat.S_ISDIR(found.st_mode):
-                intake.drop(path, kept, simply=found is None and self._missing(path))
+                intake.drop(path, kept, simply=found is None and path not in seen.folded and self._missing(path))
             elif path in excluded:
                 intake.drop(path, kept)
                 intake.left.add(path)

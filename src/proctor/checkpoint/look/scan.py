@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from proctor.checkpoint.look.folders import UNKNOWN, Memory, Survey, below, fitted, is_rules, mark_of, settled
+from proctor.checkpoint.look.folders import UNKNOWN, Folder, Memory, Survey, below, fitted, is_rules, mark_of, settled
 from proctor.checkpoint.look.folders import split as names_of
 from proctor.checkpoint.look.ignores import Ignores
 from proctor.checkpoint.look.mapped import mapped
 from proctor.checkpoint.look.sorting import Sorting
-from proctor.checkpoint.record import Attributes, is_below, is_inside
+from proctor.checkpoint.record import Attributes, is_below, is_inside, text
 from proctor.checkpoint.store.plumbing import Git, split
 
 _STIRRING = 4000
@@ -46,14 +46,16 @@ class Walk:
 
 @dataclass(slots=True)
 class Scan:
-    """`suspects` are in the index and look different or gone, `unseen` are those of them that git would not name;
-    `mapped`, in it or not, a process may write without a sign; `new` and `ignored` are files that are not in it;
-    `closed` are ignored folders, of which nothing is kept but what git tracks, and `stirs` how those looked that hold
-    no such thing; `still` are those of the paths asked about which rules leave out."""
+    """`suspects` are in the index and look different or gone, `unseen` are those of them that git would not name, and
+    `folded` those that are there in another case only; `mapped`, in it or not, a process may write without a sign;
+    `new` and `ignored` are files that are not in it; `closed` are ignored folders, of which nothing is kept but what
+    git tracks, and `stirs` how those looked that hold no such thing; `still` are those of the paths asked about which
+    rules leave out."""
 
     suspects: set[bytes] = field(default_factory=set)
     unseen: set[bytes] = field(default_factory=set)
     mapped: set[bytes] = field(default_factory=set)
+    folded: set[bytes] = field(default_factory=set)
     new: set[bytes] = field(default_factory=set)
     ignored: set[bytes] = field(default_factory=set)
     closed: set[bytes] = field(default_factory=set)
@@ -97,7 +99,7 @@ def scan(
         sorting = _sorted(git, ignores, owned, memory, now, asked=asked)
         seen = _scanned(git, sorting, untouched)
         suspects = set(split(differing.output()))
-    unnamed = set(filter(memory.has, written)).union(unseen) - suspects
+    unnamed = memory.among(written.union(unseen)) - suspects
     suspects |= unnamed
     if sorting.is_remembering and any(map(is_rules, suspects)):
         sorting = _sorted(git, ignores, owned, replace(memory, rules=UNKNOWN), now, asked=asked)
@@ -105,7 +107,8 @@ def scan(
     gone = memory.folders.keys() - seen.memory.folders.keys()
     lost = (path for folder in gone for path in below(folder, memory.folders[folder].files))
     seen.is_whole = sorting.survey.is_whole and suspects.issuperset(lost)
-    seen.suspects, seen.unseen, seen.mapped = suspects, unnamed, written
+    seen.folded = _folded(memory.folders, seen.memory.folders)
+    seen.suspects, seen.unseen, seen.mapped = suspects | seen.folded, unnamed, written
     return seen
 
 
@@ -124,6 +127,24 @@ def _sorted(
         return _sorted(git, ignores, owned, replace(memory, rules=UNKNOWN), now, asked=asked)
     seen.sort(asked)
     return seen
+
+
+def _folded(before: Mapping[bytes, Folder], now: Mapping[bytes, Folder]) -> set[bytes]:
+    """Files of the index that are listed in another case only. Where upper and lower case are one, they are still found
+    by the name that they had."""
+    found: set[bytes] = set()
+    gone = before.keys() - now.keys()
+    listed = {text(path).casefold() for path in now} if gone else set()
+    for path in gone:
+        if text(path).casefold() in listed:
+            found.update(below(path, before[path].files))
+    for path in before.keys() & now.keys():
+        if before[path].files != now[path].files:
+            names = set(names_of(now[path].files))
+            there = {text(name).casefold() for name in names.union(names_of(now[path].beside))}
+            others = set(names_of(before[path].files)) - names
+            found.update(below(path, b"/".join(name for name in others if text(name).casefold() in there)))
+    return found
 
 
 def _scanned(git: Git, sorting: Sorting, untouched: Collection[bytes]) -> Scan:
