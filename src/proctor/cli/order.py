@@ -60,8 +60,6 @@ def extend(given: argparse.Namespace) -> int:
 
 
 def checkpoint(given: argparse.Namespace) -> int:
-    if given.name == "":
-        raise UsageError("checkpoint: --name: a name has letters, digits, . - and _, and at least one of them")
     return send(given.dir, "checkpoint", given.json, note=given.note, name=given.name)
 
 
