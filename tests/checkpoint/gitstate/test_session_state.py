@@ -11,6 +11,7 @@ import pytest
 
 from checkpoint.gitstate.gits import Repo, make
 from checkpoint.photo import photograph
+from proctor.checkpoint.gitstate import gathered
 from proctor.checkpoint.repository import Store
 from proctor.repository import layout, session
 
@@ -225,6 +226,81 @@ def test_nothing_that_a_worker_plants_in_place_of_a_file_is_waited_for_or_follow
         assert secret.read_text() == "ref: refs/heads/secret\n"
     objects = [path.read_bytes() for path in (live.folder / "checkpoints.git").rglob("*") if path.is_file()]
     assert not any(b"refs/heads/secret" in body for body in objects)
+
+
+def spoil(place: Path, how: str) -> None:
+    """Make of a file or folder of git's what git cannot read, or would wait for."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    place.parent.mkdir(exist_ok=True)
+    if how == "fifo":
+        os.mkfifo(place)
+    elif how == "link":
+        place.symlink_to(place.parent.parent / "elsewhere")
+    elif how == "folder":
+        (place / "inner").mkdir(parents=True)
+        (place / "inner" / "file").touch()
+    else:
+        place.write_bytes(b"nonsense\0")
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("", "link"), ("", "fifo"), ("", "file"),
+        ("objects", "link"), ("refs", "link"), ("refs/heads", "link"),
+        ("index", "folder"), ("HEAD", "folder"), ("packed-refs", "folder"),
+        ("packed-refs", "file"), ("packed-refs", "fifo"), ("config", "fifo"), ("shallow", "fifo"),
+        ("refs/heads/more", "fifo"), ("objects/info/alternates", "fifo"),
+    ],
+)  # fmt: skip
+def test_one_that_git_could_not_read_any_more_is_made_again_by_a_rollback(live: Session, name: str, how: str) -> None:
+    store, git = live.store, live.git
+    made = git.commit("work.py", "work = 1\n")
+    first, was = store.snapshot("c1"), git.photograph()
+    git.commit("work.py", "work = 2\n")
+    spoil(git.git_dir / name if name else git.git_dir, how)
+    second = store.snapshot("c2")
+    back = store.restore(second.commit, first.commit)
+    assert [line for line in back.said if "damaged, and is made again" in line]
+    assert git.photograph() == was
+    assert git.run("rev-parse", "HEAD").strip() == made
+    git.check()
+    store.restore(store.snapshot("c3").commit, second.commit)
+    store.restore(store.snapshot("c4").commit, first.commit)
+    assert git.photograph() == was
+
+
+def test_a_ref_that_was_none_keeps_no_other_commit_from_coming_back_with_the_undo(live: Session) -> None:
+    store, git = live.store, live.git
+    first = store.snapshot("c1")
+    git.run("checkout", "-q", "-b", "work")
+    made = git.commit("work.py", "work = 1\n")
+    (git.git_dir / "refs/heads/main").write_bytes(b"nonsense")
+    second = store.snapshot("c2")
+    store.restore(second.commit, first.commit)
+    assert git.run("rev-parse", "main") != f"{made}\n"
+    store.restore(store.snapshot("c3").commit, second.commit)
+    assert (git.git_dir / "refs/heads/work").read_text() == f"{made}\n"
+
+
+def test_objects_in_a_pack_that_are_too_large_are_never_unpacked_and_the_others_are_kept(
+    live: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, git = live.store, live.git
+    first = store.snapshot("c1")
+    made = git.commit("work.py", "work = 1\n")
+    git.run("hash-object", "-w", "--stdin", input="0" * 100_000)
+    git.run("repack", "-q", "-a", "-d", "-k")
+    monkeypatch.setattr(gathered, "MOST_OBJECT", 10_000)
+    second = store.snapshot("c2")
+    assert any("too large" in line for line in second.skipped)
+    store.restore(second.commit, first.commit)
+    shutil.rmtree(git.git_dir / "objects/pack")
+    store.restore(store.snapshot("c3").commit, second.commit)
+    assert git.run("rev-parse", "HEAD").strip() == made
+    git.check()
 
 
 def test_an_object_that_is_not_what_its_name_says_is_not_kept_and_is_said(live: Session) -> None:

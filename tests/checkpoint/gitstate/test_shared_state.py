@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from checkpoint.gitstate.gits import Repo, make
 from checkpoint.gitstate.test_session_state import DEEDS, bisecting, detaching, unstaging_all
 from checkpoint.photo import photograph, write
 from proctor.checkpoint.repository import Store
+from proctor.checkpoint.store import plumbing
 
 PLAIN = (bisecting, detaching, unstaging_all)
 """Done in the session's alone: nothing in them is another's matter."""
@@ -232,3 +234,105 @@ def test_a_repository_with_longer_ids_goes_back_while_its_objects_last(tmp_path:
     assert any("sha256" in line for line in second.skipped)
     store.restore(second.commit, first.commit)
     assert apart_from_settings(git.photograph()) == apart_from_settings(was)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("name", [".git", "nested/.git"])
+def test_a_repository_elsewhere_that_a_git_file_leads_to_is_never_written(
+    git: Repo, store: Store, tmp_path: Path, name: str, is_known: bool
+) -> None:
+    other = make(tmp_path / "other")
+    other.run("branch", "precious")
+    other.commit("mine", "mine\n")
+    make(git.work / "nested")
+    first = store.snapshot("c1")
+    place = git.work / name
+    place.rename(place.with_name("aside"))
+    place.write_text(f"gitdir: {other.git_dir}\n")
+    if is_known:
+        first = store.snapshot("c2")
+        other.commit("more", "more\n")
+        (git.work / "new").touch()
+    was = other.photograph()
+    store.restore(store.snapshot("c3").commit, first.commit)
+    assert other.photograph() == was
+
+
+def test_another_repository_in_the_place_of_the_workspace_s_own_is_left_as_it_is(git: Repo, store: Store) -> None:
+    nested = make(git.work / "nested")
+    first = store.snapshot("c1")
+    nested.run("branch", "precious")
+    git.git_dir.rename(git.work / "aside")
+    git.git_dir.write_text("gitdir: nested/.git\n")
+    was = nested.run("for-each-ref")
+    back = store.restore(store.snapshot("c2").commit, first.commit)
+    assert "your repository is left as it is: it is another one now" in back.said
+    assert nested.run("for-each-ref") == was
+
+
+def test_it_is_said_when_a_link_stands_where_a_repository_was(git: Repo, store: Store, tmp_path: Path) -> None:
+    other = make(tmp_path / "other")
+    first = store.snapshot("c1")
+    git.git_dir.rename(git.work / "aside")
+    git.git_dir.symlink_to(other.git_dir)
+    was = other.photograph()
+    back = store.restore(store.snapshot("c2").commit, first.commit)
+    assert any(line.startswith("your repository cannot be put back") for line in back.said)
+    assert other.photograph() == was
+
+
+@pytest.mark.parametrize("name", ["objects/info/alternates", "config", "HEAD"])
+def test_nothing_waits_for_a_fifo_where_git_has_a_file(
+    git: Repo, store: Store, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(plumbing, "_TRAP_CHECK", 0.2)
+    first = store.snapshot("c1")
+    git.run("branch", "work")
+    git.commit("README", "changed\n")
+    place = git.git_dir / name
+    body = place.read_bytes() if place.exists() else b""
+    place.unlink(missing_ok=True)
+    os.mkfifo(place)
+    back = store.restore(store.snapshot("c2").commit, first.commit)
+    assert any("your repository is left as it is" in line for line in back.said)
+    assert (git.work / "README").read_text() == "a project\n"
+    place.unlink()
+    if body:
+        place.write_bytes(body)
+    assert git.run("rev-parse", "--verify", "work")
+
+
+def test_a_folder_in_the_way_of_a_file_of_git_keeps_no_rollback_from_the_files(git: Repo, store: Store) -> None:
+    first = store.snapshot("c1")
+    later = git.commit("README", "changed\n")
+    (git.git_dir / "index").unlink()
+    write(git.git_dir / "index/file", "in the way\n")
+    back = store.restore(store.snapshot("c2").commit, first.commit)
+    assert any("your repository is left as it is" in line for line in back.said)
+    assert (git.work / "README").read_text() == "a project\n"
+    shutil.rmtree(git.git_dir / "index")
+    assert git.run("rev-parse", "HEAD").strip() == later
+
+
+def test_a_repository_that_no_safety_checkpoint_could_read_is_left_as_it_is(
+    git: Repo, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plumbing, "_TRAP_CHECK", 0.2)
+    first = store.snapshot("c1")
+    write(git.work / "new", "new\n")
+    git.run("branch", "work")
+    trap = git.git_dir / "objects/info/alternates"
+    os.mkfifo(trap)
+    second = store.snapshot("c2")
+    trap.unlink()
+    back = store.restore(second.commit, first.commit)
+    assert "your repository is left as it is: what is there is in no checkpoint" in back.said
+    assert git.run("rev-parse", "--verify", "work")
+
+
+def test_what_was_a_worker_s_once_and_is_the_operator_s_alone_now_is_only_watched(git: Repo, store: Store) -> None:
+    first = store.snapshot("c1")
+    git.commit("README", "changed\n")
+    watching = Store(git.work, git.work.parent / "state" / "checkpoints.git")
+    back = watching.restore(watching.snapshot("c2").commit, first.commit)
+    assert any("changed since, and is left as it is: branch main" in line for line in back.said)

@@ -36,6 +36,7 @@ _SMALL = 1 << 16
 _SHA1 = 40
 RESTING = b"HEAD.quarantined"
 _MODULE = "160000"
+_FOLDERS = (b"refs", b"refs/heads", b"refs/tags", b"refs/remotes")
 
 
 @dataclass(slots=True)
@@ -81,6 +82,7 @@ class Seen:
         for path, signature in self.survey.files.items():
             if path.startswith(b"refs/") and refs.is_name(path):
                 value = refs.value_of(self.home(path).read(path) or b"", stat.S_ISLNK(signature[0]))
+                found.pop(path, None)  # for git a broken one hides what is packed
                 if value is not None:
                     found[path] = value
         name = self.head_name
@@ -217,18 +219,18 @@ class Capturer:
             said,
         )
 
-    def _place_of(self, seen: Seen) -> dict[str, str]:
+    def _place_of(self, seen: Seen) -> dict[str, Any]:
         """Where a repository stands, so that it can be made again; what the session's was made from, so that another
         one is known, and what it borrows."""
         place = seen.place
         if place.role is Role.SESSION:
-            note = place.git.with_name(f"{place.git.name.removesuffix('.git')}.made-from")
             borrows = seen.git.read(b"objects/info/alternates", _SMALL) or b""
-            return {"made": _text(places.content(note).strip()), "borrows": _text(borrows)}
+            return {"made": places.made_from(place), "borrows": _text(borrows)}
         entry = self._git.workspace / os.fsdecode(place.where)
         inside = place.git.is_relative_to(self._git.workspace) and not place.is_linked
         git = os.path.relpath(place.git, self._git.workspace) if inside else ""
-        return {"git": git, "pointer": _text(places.content(entry)) if entry.is_file() else ""}
+        home = places.home_of(place, self._git.workspace)
+        return {"home": home, "git": git, "pointer": _text(places.content(entry)) if entry.is_file() else ""}
 
     def _files(
         self, seen: Seen, moved: Mapping[bytes, bytes], skipped: dict[bytes, str], draft: Draft
@@ -237,6 +239,9 @@ class Capturer:
         state: dict[bytes, tuple[bytes, str]] = {}
         beside: dict[bytes, tuple[bytes, str]] = {}
         for path, signature in seen.survey.files.items():
+            if path in _FOLDERS:
+                skipped[path] = "not the folder that git has there"
+                continue
             is_state = places.is_state(seen.place.role, path)
             if path.startswith(b"logs/refs/"):
                 is_state = is_state and path.removeprefix(b"logs/") in moved

@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from proctor.checkpoint.gitstate.folder import EXECUTABLE, PLAIN, GitFolder
@@ -84,6 +84,14 @@ class Cache:
                 body = out[at : at + int(size[0])]
                 at += int(size[0]) + 1
                 yield oid.decode(), b"%s %s\0" % (kind, size[0]) + body
+
+    def sizes(self, oids: Collection[str]) -> dict[str, int]:
+        """Bytes of objects that were taken in, unpacked."""
+        asked = "".join(f"{oid}\n" for oid in oids).encode()
+        words = ("cat-file", "--batch-check=%(objectname) %(objectsize)")
+        out = self._git.run(*words, input=asked, env=self.env()) if oids else b""
+        lines = (line.split(b" ") for line in out.splitlines() if not line.endswith(b" missing"))
+        return {oid.decode(): int(size) for oid, size in lines}
 
     def missing(self, oids: Collection[str], env: dict[str, str]) -> set[str]:
         """Those of the ids that no object is there for."""
@@ -193,9 +201,12 @@ class Gathered:
         except GitFailed:
             refused[path] = "a pack that is damaged"
             return
-        wanted = [oid for oid in inside if oid not in self.listed and oid not in fresh]
-        for oid, whole in self._cache.read(wanted, self._cache.env()):
-            fresh[oid] = self._take(oid, whole, draft)
+        sizes = self._cache.sizes([oid for oid in inside if oid not in self.listed and oid not in fresh])
+        if any(size > MOST_OBJECT for size in sizes.values()):
+            refused[path] = "a pack with objects that are too large"
+        for some in _batches({oid: size for oid, size in sizes.items() if size <= MOST_OBJECT}):
+            for oid, whole in self._cache.read(some, self._cache.env()):
+                fresh[oid] = self._take(oid, whole, draft)
 
     def _take(self, oid: str, whole: bytes, draft: Draft) -> tuple[bytes, str]:
         if whole.startswith(b"blob "):
@@ -209,6 +220,20 @@ class Gathered:
         body = json.dumps({"seen": self._seen, "listed": listed}).encode()
         self._place.parent.mkdir(parents=True, exist_ok=True)
         write_file(self._place, body, durable=False)
+
+
+def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
+    """Objects that are read at one time: as many as one large one weighs."""
+    some: list[str] = []
+    weight = 0
+    for oid, size in sizes.items():
+        if some and weight + size > MOST_OBJECT:
+            yield some
+            some, weight = [], 0
+        some.append(oid)
+        weight += size
+    if some:
+        yield some
 
 
 def loose(folder: GitFolder, path: bytes) -> bytes | None:

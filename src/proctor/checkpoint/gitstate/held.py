@@ -73,8 +73,9 @@ class Shelves:
         return found
 
 
-def lay_out(place: Path, shelves: Shelves, held: Held) -> None:
-    """Make a git folder that is gone, with what a rollback does not move: settings, hooks, remote-tracking refs."""
+def lay_out(place: Path, shelves: Shelves, held: Held, head: bytes = refs.HEAD) -> None:
+    """Make a git folder that is gone, with what a rollback does not move: settings, hooks, remote-tracking refs. `head`
+    is what its HEAD is called."""
     for inner in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info", "modules"):
         (place / inner).mkdir(parents=True, exist_ok=True)
     with GitFolder(place) as folder:
@@ -85,4 +86,4 @@ def lay_out(place: Path, shelves: Shelves, held: Held) -> None:
         for name, value in held.all_refs.items():
             if name not in held.refs and name != refs.HEAD:
                 folder.write(name, value + b"\n")
-        folder.write(b"HEAD", held.refs.get(refs.HEAD, b"ref: refs/heads/main") + b"\n")
+        folder.write(head, held.refs.get(refs.HEAD, b"ref: refs/heads/main") + b"\n")

@@ -7,14 +7,18 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+
+from proctor.checkpoint.gitstate.folder import GitFolder
+from proctor.checkpoint.gitstate.refs import is_packed
 
 _GIT = ".git"
 _MOST = 1 << 16
 _DEEP = 5
 _APART = (b"objects", b"modules", b"lfs", b"annex")
+_BORROWS = b"objects/info/alternates"
 _TOLD = (b"HEAD", b"index", b"packed-refs", b"gc.pid")
 """Kept in other words, or of no use later."""
 _STATE = re.compile(
@@ -117,9 +121,21 @@ def find(workspace: Path, session: Path | None, theirs: bool, nested: Collection
         if git is None or git in seen:
             continue
         seen.add(git)
-        inside = git.is_relative_to(workspace)
-        kind = role if where == b".git" or inside else Role.WATCHED
-        yield Place(kind, where, git, common_of(git))
+        place = Place(role, where, git, common_of(git))
+        yield place if where == b".git" or is_inside(place, workspace) else replace(place, role=Role.WATCHED)
+
+
+def is_inside(place: Place, workspace: Path) -> bool:
+    """Whether all of a repository lies in the workspace."""
+    top = os.path.realpath(workspace)
+    return all(folder.is_relative_to(top) for folder in (place.git, place.common))
+
+
+def home_of(place: Place, workspace: Path) -> list[str]:
+    """Which repository it is, whatever its `.git` says: its folders, seen from the workspace that they move with."""
+    top = os.path.realpath(workspace)
+    both = (place.git, place.common)
+    return [os.path.relpath(folder, top) if folder.is_relative_to(top) else str(folder) for folder in both]
 
 
 def _above(workspace: Path) -> bytes:
@@ -158,6 +174,28 @@ def named(entry: Path) -> Path | None:
 def is_repository(folder: Path) -> bool:
     """Whether git would work in a folder."""
     return os.path.lexists(folder / "HEAD") and os.path.isdir(common_of(folder) / "objects")
+
+
+def made_from(place: Place) -> str:
+    """What the session's repository was made from, as is noted beside it."""
+    note = content(place.git.with_name(f"{place.git.name.removesuffix('.git')}.made-from"))
+    return note.strip().decode("utf-8", "surrogateescape")
+
+
+def is_sound(git: Path, borrows: bytes | None) -> bool:
+    """Whether git could read a session's repository, which a worker writes, without waiting or giving up at once.
+    `borrows` is what the file that names other folders of objects should say, if that is known."""
+    try:
+        with GitFolder(git) as folder:
+            if folder.survey(lambda path: wanted(Role.SESSION, path) or path in _TOLD).skipped:
+                return False
+            if any(not stat.S_ISDIR((folder.signature(name) or (0,))[0]) for name in (b"objects", b"refs")):
+                return False
+            packed = folder.read(b"packed-refs") if folder.signature(b"packed-refs") else b""
+            lent = folder.read(_BORROWS) if folder.signature(_BORROWS) else b""
+            return None not in (packed, lent) and is_packed(packed or b"") and borrows in (None, lent)
+    except OSError:
+        return False
 
 
 def common_of(git: Path) -> Path:

@@ -91,6 +91,9 @@ class PutBack:
             known = [held[path][1] for held in (self._safety.files, files) if path in held]
             if not known and self._place.role is Role.SHARED and path.startswith(b"logs/refs/"):
                 continue  # of a ref that is not moved
+            value = refs.value_of(body or b"") if refs.is_name(path) else None
+            if value and value in (before.get(path), after.get(path)):
+                continue  # a ref where the other has a file that is none
             if body is not None and id_of("blob", body) not in known:
                 late.append(path)
         if late:

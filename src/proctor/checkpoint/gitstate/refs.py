@@ -9,6 +9,7 @@ HEAD = b"HEAD"
 PACKED = b"packed-refs"
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PEELED = re.compile(rb"\^[0-9a-f]{40,64}")
 _BROKEN = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
@@ -42,6 +43,13 @@ def packed(body: bytes) -> dict[bytes, bytes]:
         if _ID.fullmatch(oid) and is_name(name):
             found[name] = oid
     return found
+
+
+def is_packed(body: bytes) -> bool:
+    """Whether git would read a `packed-refs` file."""
+    return body[-1:] in (b"", b"\n") and all(
+        line.startswith(b"#") or _PEELED.fullmatch(line) or packed(line) for line in body.split(b"\n")[:-1]
+    )
 
 
 def without(body: bytes, gone: Callable[[bytes], bool]) -> bytes:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from proctor.checkpoint.gitstate import places, refs
-from proctor.checkpoint.gitstate.capture import Captured, Capturer
+from proctor.checkpoint.gitstate.capture import RESTING, Captured, Capturer
 from proctor.checkpoint.gitstate.gathered import Cache
 from proctor.checkpoint.gitstate.held import Held, Shelves, lay_out
 from proctor.checkpoint.gitstate.lock import Left
@@ -21,12 +22,18 @@ from proctor.checkpoint.record import FOLDER, raw, tree_body
 from proctor.checkpoint.store.draft import Draft
 from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, write_file
 from proctor.errors import ProctorError
+from proctor.text import safe_line
 from proctor.trees import remove_tree
 
 _TRIES = 3
 _FORMAT = 1
 _MOVED = 5
 """Refs of one repository that are named."""
+_ODD = (errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
+"""What is said of a folder where a file is to be, of a link, and the like."""
+_LOST = "what is there is in no checkpoint"
+_HOME = "home.since"
+"""Notes where the workspace's own repository was before any worker had it, if that is elsewhere."""
 _ASIDE = "aside.git"
 """A session's repository that a rollback took away. The safety checkpoint holds all of it that is kept."""
 
@@ -65,6 +72,7 @@ class Repositories:
         state: dict[bytes, tuple[bytes, str]] = {}
         beside: dict[bytes, tuple[bytes, str]] = {}
         skipped: dict[str, str] = {}
+        self._note_home()
         for place in self._places(nested):
             try:
                 found = self._captured(capturer, place, draft)
@@ -116,20 +124,26 @@ class Repositories:
             self._cache.folder.mkdir(parents=True, exist_ok=True)
             self._begun.touch()
             made = self._make_again(shelves, after, tops, again)
-            lines += [f"{name} was gone, and is made again" for name in made.values()]
-            for place in self._places(nested):
+            lines += made.values()
+            present = self._places(nested)
+            for place in present:
                 was, then = before.get(place.key, ("", "")), after.get(place.key, ("", ""))
                 if tops and place.where.removesuffix(b"/.git") not in tops:
+                    continue
+                is_new = place.key in made or (again and not was[0])
+                is_lost = place.role is not Role.WATCHED and not was[0] and not is_new
+                if then[0] and (why := self._unlike(place, shelves.held(*then)) or (_LOST if is_lost else "")):
+                    lines.append(f"{place.name} is left as it is: {why}")
                     continue
                 if place.role is Role.WATCHED:
                     lines += self._changed(place, shelves, was[1], then[1])
                     continue
-                if not then[0] or (was[0] == then[0] and not again):
+                if not then[0] or (was[0] == then[0] and not (again or is_new)):
                     continue
                 old, new = shelves.held(*was), shelves.held(*then)
                 done.append((place, old, new))
                 try:
-                    lines += PutBack(capturer, place, old, new).run(again, place.key in made or (again and not was[0]))
+                    lines += self._put_back(capturer, done[-1], again, is_new)
                 except Left as why:
                     lines.append(f"{place.name} is left as it is: {why}")
                 except (OSError, ProctorError):
@@ -139,6 +153,7 @@ class Repositories:
                     lines += self._proved(capturer, place, then[0])
             if not tops:
                 self._put_aside(before, after)
+                lines += self._hidden(shelves, after, {place.key for place in present})
         self._begun.unlink(missing_ok=True)
         return tuple(lines)
 
@@ -156,6 +171,7 @@ class Repositories:
         for place in self._places(nested):
             was, then = before.get(place.key, ("", "")), after.get(place.key, ("", ""))
             left = place.role is Role.WATCHED or not then[0] or was[0] == then[0]
+            left = left or bool(self._unlike(place, shelves.held(*then)))
             if left or (tops and place.where.removesuffix(b"/.git") not in tops):
                 continue
             moved = refs.moved(shelves.held(*was).refs, shelves.held(*then).refs)
@@ -170,7 +186,45 @@ class Repositories:
     # --- the parts ----------------------------------------------------------------------------
 
     def _places(self, nested: Collection[bytes]) -> list[Place]:
-        return list(places.find(self._git.workspace, self._session, self._theirs, nested))
+        found = places.find(self._git.workspace, self._session, self._theirs, nested)
+        return [replace(place, role=Role.WATCHED) if self._is_foreign(place) else place for place in found]
+
+    def _is_foreign(self, place: Place) -> bool:
+        """Whether a worker had the workspace's `.git` lead out of it, to a repository that no worker may write."""
+        if place.role is not Role.SHARED or places.is_inside(place, self._git.workspace):
+            return False
+        note = self._cache.folder / _HOME
+        return note.exists() and note.read_text() != json.dumps(places.home_of(place, self._git.workspace))
+
+    def _note_home(self) -> None:
+        note = self._cache.folder / _HOME
+        if self._theirs and not note.exists():
+            found = places.find(self._git.workspace, None, True, ())
+            homes = [places.home_of(place, self._git.workspace) for place in found if place.role is Role.SHARED]
+            note.parent.mkdir(parents=True, exist_ok=True)
+            write_file(note, json.dumps(homes[0] if homes else []).encode())
+
+    def _unlike(self, place: Place, then: Held) -> str:
+        """Why a repository is not the one that a checkpoint holds, "" if it is."""
+        home = then.beside.get("home")
+        return "" if home in (None, places.home_of(place, self._git.workspace)) else "it is another one now"
+
+    def _put_back(self, capturer: Capturer, way: tuple[Place, Held, Held], again: bool, made: bool) -> list[str]:
+        """Put one repository back. The session's is made anew where something odd is in the way; another is left."""
+        place, old, new = way
+        try:
+            return PutBack(capturer, place, old, new).run(again, made)
+        except (OSError, GitFailed) as why:
+            if isinstance(why, OSError) and why.errno not in _ODD:
+                raise
+            if place.role is not Role.SESSION:
+                with contextlib.suppress(OSError, ProctorError, Left):
+                    PutBack(capturer, place, new, old).run(again=True)
+                raise Left(str(why)) from why
+            if made or isinstance(why, GitFailed):
+                raise
+        lay_out(place.git, Shelves(self._git), new, self._move_aside())
+        return [f"{place.name} was damaged, and is made again", *PutBack(capturer, place, old, new).run(True, True)]
 
     def _capturer(self, memory: dict[str, Any]) -> Capturer:
         own = next((place for place in self._places(()) if place.role is not Role.SESSION), None)
@@ -206,16 +260,29 @@ class Repositories:
         if not now:
             return [f"{place.name} is another one now; left as it is"]
         moved = refs.moved(*(refs.decode(shelves.blob(entries[b"refs"][1])) for entries in (old, now)))
-        staged = [json.loads(shelves.blob(entries[b"about"][1]))["staged"] for entries in (old, now)]
+        staged = [json.loads(shelves.blob(entries[b"about"][1])).get("staged") for entries in (old, now)]
         words = moved[:_MOVED] + ([f"{len(moved) - _MOVED} more"] if len(moved) > _MOVED else [])
-        words += ["what is staged"] if staged[0] != staged[1] else []
+        words += ["what is staged"] if None not in staged and staged[0] != staged[1] else []
         return [f"{place.name} changed since, and is left as it is: {', '.join(words)}"] if words else []
+
+    def _hidden(self, shelves: Shelves, after: dict[bytes, tuple[str, str]], present: Set[bytes]) -> Iterator[str]:
+        """Lines about the repositories that another thing stands in the place of."""
+        for key in after.keys() - present:
+            held = shelves.held(*after[key])
+            where = raw(held.about.get("where", ""))
+            if (
+                self._theirs
+                and held.about.get("role") == Role.SHARED
+                and os.path.lexists(self._git.workspace / os.fsdecode(where))
+            ):
+                name = Place(Role.SHARED, where, Path(), Path()).name
+                yield f"{name} cannot be put back: what stands at {safe_line(where, 200)} is none that git would read"
 
     def _make_again(
         self, shelves: Shelves, after: dict[bytes, tuple[str, str]], tops: Collection[bytes], again: bool
     ) -> dict[bytes, str]:
-        """Lay out repositories anew that are gone since, where a rollback may write them; their names by key. What
-        was begun `again` has no HEAD as yet."""
+        """Lay out repositories anew that are gone since, or damaged, where a rollback may write them; a line for
+        each by key. What was begun `again` has no HEAD as yet."""
         made = {}
         for key, ids in after.items():
             held = shelves.held(*ids) if ids[0] else Held()
@@ -228,23 +295,42 @@ class Repositories:
                 continue
             entry = place.git if place.role is Role.SESSION else self._git.workspace / os.fsdecode(where)
             is_chosen = not tops or where.removesuffix(b"/.git") in tops
-            is_there = places.is_repository(place.git)
+            is_there, head = places.is_repository(place.git) or self._rests(place.git), refs.HEAD
+            was = "gone" if not os.path.lexists(place.git) else "damaged"
+            if place.role is Role.SESSION and not self._is_sound(place, held):
+                is_there, head = False, self._move_aside()
             if not is_chosen or not entry.parent.is_dir() or (os.path.lexists(entry) and (is_there or not again)):
                 continue
             if not is_there:
-                lay_out(place.git, shelves, held)
+                lay_out(place.git, shelves, held, head)
             if held.beside.get("pointer"):
                 entry.write_bytes(raw(held.beside["pointer"]))
-            made[key] = place.name
+            made[key] = f"{place.name} was {was}, and is made again"
         return made
+
+    @staticmethod
+    def _is_sound(place: Place, held: Held) -> bool:
+        is_same = places.made_from(place) == held.beside.get("made")
+        return places.is_sound(place.git, raw(held.beside.get("borrows", "")) if is_same else None)
 
     def _put_aside(self, before: Collection[bytes], after: Collection[bytes]) -> None:
         """Take the session's repository out of the way where there was none yet: the next start makes one anew."""
         if self._session and b"session" in before and b"session" not in after and self._session.is_dir():
-            aside = self._cache.folder / _ASIDE
+            self._move_aside()
+
+    def _move_aside(self) -> bytes:
+        """Move away what stands where the session's repository is to be, whatever it is; how its HEAD was called."""
+        aside, head = self._cache.folder / _ASIDE, refs.HEAD
+        if self._session is not None and os.path.lexists(self._session):
             remove_tree(aside)
             self._cache.folder.mkdir(parents=True, exist_ok=True)
             os.rename(self._session, aside)
+            head = RESTING if self._rests(aside) else head
+        return head
+
+    @staticmethod
+    def _rests(session: Path) -> bool:
+        return os.path.lexists(session / os.fsdecode(RESTING)) and not os.path.lexists(session / "HEAD")
 
     # --- memory -------------------------------------------------------------------------------
 

@@ -46,6 +46,8 @@ _FULL_WORDS = re.compile(
     rb"|Unable to create '[^']*\.lock'"
 )
 _TRAP_CHECK = 5.0
+_READS = frozenset({"cat-file", "ls-tree", "rev-list", "pack-objects", "index-pack", "show-index", "update-ref"})
+"""Commands that wait for nobody: one that sleeps stands before a FIFO where an object or a setting is to be."""
 _SEES = frozenset(
     {
         "ls-files",
@@ -131,10 +133,15 @@ class Command:
         ended = os.pidfd_open(self._process.pid)
         poll = select.poll()
         poll.register(ended, select.POLLIN)
+        idle = ""
         try:
             while not poll.poll(_TRAP_CHECK * 1000):
                 if self._verb in _SEES and (traps := self._git.traps()):
                     raise Trapped(traps)
+                before, idle = idle, _sleeping(self._process.pid) if self._verb in _READS else ""
+                if idle and idle == before:
+                    self.end()
+                    raise GitFailed(f"git {self._verb}: it waits for a file that is none, such as a FIFO")
         finally:
             os.close(ended)
         self._process.wait()
@@ -365,6 +372,16 @@ def _memory(content: bytes) -> BinaryIO:
 def _all_of(file: BinaryIO) -> bytes:
     file.seek(0)
     return file.read()
+
+
+def _sleeping(pid: int) -> str:
+    """The time that a process has used, if all of it sleeps; else ""."""
+    try:
+        tasks = [Path(f"/proc/{pid}/task", name, "stat").read_text() for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return ""
+    fields = [task.rpartition(")")[2].split() for task in tasks]
+    return repr([one[11:13] for one in fields]) if all(one[0] == "S" for one in fields) else ""
 
 
 def _is_special(path: bytes) -> bool:
