@@ -5,8 +5,9 @@ new, a tenth gone. In each round all methods come in an order of its own; each f
 files are changed anew, and then it is timed. Ratios are medians of the ratios within rounds.
 
 `provisional` is told what changed, as a session's watcher tells it; `confirmed` looks at all of the tree, with what
-is ignored and the state of the repository. `rollback` is the safety checkpoint, the way back and the proof. Disk is
-what the store holds alone: packs that it shares with the user's repository count for nothing.
+is ignored and the state of the repository. `first` is provisional in an empty store, and confirmed next. `rollback` is
+the safety checkpoint, the way back and the proof. Disk is what the store holds alone: packs that it shares with the
+user's repository count for nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from trees import Change, Tree, run
 from proctor.checkpoint.repository import Store
 
 CHANGES = (0, 10, 1_000)
-STATUS, PROVISIONAL, CONFIRMED, ROLLBACK, FIRST = "git status", "provisional", "confirmed", "rollback", "first"
+STATUS, PROVISIONAL, CONFIRMED, ROLLBACK = "git status", "provisional", "confirmed", "rollback"
+FIRST, FIRST_CONFIRMED = "first", "first, confirmed"
 SMALL, MIDDLE, LARGE = SIZES = (1_000, 10_000, 100_000)
 MOST: dict[str, dict[int, float]] = {
     "provisional of 10, to the fastest peer": {MIDDLE: 1 / 3, LARGE: 1 / 20},
@@ -70,7 +72,12 @@ class Ours:
         self._store.restore(safety.commit, self._base)
 
     def first(self) -> None:
-        Store(self._workspace, self._place / "first" / "checkpoints.git").snapshot("c0")
+        self._first = Store(self._workspace, self._place / "first" / "checkpoints.git")
+        at_once = self._first.provisional("c0", ())
+        assert at_once is not None
+
+    def first_confirmed(self) -> None:
+        self._first.confirm("c0", self._first.names()["c0"])
 
     def forget_first(self) -> None:
         shutil.rmtree(self._place / "first")
@@ -127,6 +134,7 @@ class Bench:
             change.take_back()
         self._status()
         self._time(FIRST, 0, self._ours.first)
+        self._time(FIRST_CONFIRMED, 0, self._ours.first_confirmed)
         self._ours.forget_first()
 
     def _time(self, name: str, changes: int, work: Callable[[], object]) -> None:
@@ -172,7 +180,7 @@ class Bench:
 def table(files: int, bench: Bench) -> str:
     """Medians in ms, and times `git status`, by method."""
     lines = [f"{files:,} files: ms (times git status) after {', '.join(f'{n:,}' for n in CHANGES)} changes"]
-    for name in (STATUS, *PEERS, PROVISIONAL, CONFIRMED, ROLLBACK, FIRST):
+    for name in (STATUS, *PEERS, PROVISIONAL, CONFIRMED, ROLLBACK, FIRST, FIRST_CONFIRMED):
         cells = (
             f"{bench.ms(name, n):9.1f} ({bench.ratio(name, n, STATUS):5.2f})" if (name, n) in bench.times else ""
             for n in CHANGES
@@ -186,6 +194,7 @@ def measured(bench: Bench) -> dict[str, float]:
     found = {
         "confirmed of 10, to git status": bench.ratio(CONFIRMED, 10, STATUS),
         "first, to git status": bench.ratio(FIRST, 0, STATUS),
+        "its confirmation, to git status": bench.ratio(FIRST_CONFIRMED, 0, STATUS),
         "rollback of 10, to git status": bench.ratio(ROLLBACK, 10, STATUS),
         "disk of the first, % of the tree": bench.share,
     }

@@ -14,7 +14,7 @@ from proctor.checkpoint.export import Exported
 from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.identity import Bond
 from proctor.checkpoint.look.quick import Quick
-from proctor.checkpoint.look.snapshot import Base, WorkingTree
+from proctor.checkpoint.look.snapshot import Base, WorkingTree, count_of
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Change, ChangeKind, Entry, Held, Restored, Snapshot, raw, text
 from proctor.checkpoint.store import borrow, packing
@@ -80,14 +80,15 @@ class Store:
     ) -> Snapshot | None:
         """A snapshot at once: what was recorded last, with what is at the `changed` paths now. It costs what they
         cost; a path that is not listed is in it as it was. `confirm` makes it good. What was recorded last is what
-        this object saw, or the checkpoint `parent` if it saw nothing yet. None if only a look will do."""
+        this object saw, or the checkpoint `parent` if it saw nothing yet; a store's first one begins with what the
+        operator's git knows, and git itself finds what changed. None if only a look will do."""
         with self._git.locked(make=True):
             base = self._tree.last
             if base is None and parent and not self._tree.has_looked:
                 held = self._objects.load(parent)[0]
                 base = Base(held, held.files, self._tree.files())
             if base is None:
-                return None
+                return self._first(name, meta)
             with Draft(self._git, commands=False) as draft:
                 paths = {raw(os.path.normpath(path)) for path in changed}
                 taken = self._quick.record(draft, base, paths, parent or "")
@@ -99,6 +100,20 @@ class Store:
             self._tree.last = taken
             self._objects.point(name, commit)
             return replace(_snapshot(commit, taken.held, taken.files, self.borrowed), certainty=Certainty.PROVISIONAL)
+
+    def _first(self, name: str, meta: bytes) -> Snapshot | None:
+        """A provisional checkpoint in a store that has none."""
+        with Draft(self._git) as draft:
+            held = self._tree.sketch(draft)
+            if held is None:
+                return None
+            files = count_of(draft.index)
+            draft.index.unlink()  # a look begins with one of its own
+            draft.put_tree(held)
+            commit = draft.put_commit(name, held, meta)
+            draft.admit()
+        self._objects.point(name, commit)
+        return replace(_snapshot(commit, held, files, self.borrowed), certainty=Certainty.PROVISIONAL)
 
     def confirm(self, name: str, provisional: str, parent: str | None = None, meta: bytes = b"") -> Snapshot:
         """Hold a provisional commit against a look at everything present. If that bears it out the commit stands, else

@@ -139,8 +139,8 @@ async def open_session(
     session.frozen = await asyncio.to_thread(oracle, session)
     if session.frozen.rev != session.state.oracle:
         session.append(ev.OracleFrozen(rev=session.frozen.rev, files=len(session.frozen.items)))
-    if not session.state.checkpoints:
-        await timeline.checkpoint(CheckpointKind.START)
+    if not session.state.good:
+        await timeline.checkpoint(CheckpointKind.START, at_once=True)
     elif said := await session.sweeper.tidy(names.checkpoint.keep):
         session.log("retention", said)
     desk = Desk(session, Rules(contract.approvals.allow, contract.approvals.ask, contract.approvals.deny))

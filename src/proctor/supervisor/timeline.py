@@ -72,13 +72,14 @@ class Timeline:
     ) -> CheckpointState:
         """Take a checkpoint of everything present. `name` is the operator's own word for it; UsageError if taken.
 
-        `at_once` keeps it before everything is looked at, where the watcher has a list of what changed: it has its
-        row then, and another one once the look has borne it out.
+        `at_once` keeps it before everything is looked at, where the watcher has a list of what changed, or where git
+        knows the tree of the first one: it has its row then, and another one once the look has borne it out.
         """
         async with self._busy:
             if name:
                 handles.check_name(self._journal.state(), name)
-            parent, listed = self._parent(), self.touched.paths
+            parent = self._parent()
+            listed = self.touched.paths if parent else ()
             taken = await self._take(kind, note, listed if at_once else None)
             self._journal.append(replace(taken, name=name))
             if taken.certainty is Certainty.PROVISIONAL:

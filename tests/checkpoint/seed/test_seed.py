@@ -13,6 +13,7 @@ from checkpoint.photo import git, photograph, write
 from proctor.checkpoint.look import oddities, snapshot
 from proctor.checkpoint.repository import Snapshot, Store
 from proctor.checkpoint.store.plumbing import Git
+from proctor.words import Certainty
 
 OWNED = ("tasks.json", "PROGRESS.md", "RULES.md")
 Taken = Callable[..., tuple[Snapshot, set[str]]]
@@ -82,6 +83,15 @@ def test_an_edit_of_the_same_size_in_the_same_second_is_seen(repo: Path, taken: 
     write(repo / "README", "one thing\n")
     git(repo, "commit", "-q", "-a", "-m", "one")
     write(repo / "README", "two thing\n")
+    assert taken(repo)[1] == {"README"}
+
+
+def test_it_is_seen_though_the_index_was_copied_since(repo: Path, taken: Taken) -> None:
+    write(repo / "README", "one thing\n")
+    git(repo, "commit", "-q", "-a", "-m", "one")
+    write(repo / "README", "two thing\n")
+    later = os.stat(repo / "README").st_mtime_ns + 10**10
+    os.utime(repo / ".git/index", ns=(later, later))
     assert taken(repo)[1] == {"README"}
 
 
@@ -326,3 +336,30 @@ def test_a_lost_index_is_made_from_the_users_again(repo: Path, tmp_path: Path, t
     again, read = taken(repo)
     assert read == {"README"}
     assert again.tree != first.tree
+
+
+def test_at_once_there_is_what_git_finds_and_a_look_adds_the_rest(repo: Path, tmp_path: Path) -> None:
+    write(repo / ".gitignore", "*.env\n")
+    write(repo / "new", "1\n")
+    write(repo / "secret.env", "1\n")
+    (repo / "README").unlink()
+    (repo / "src/main.py").chmod(0o600)
+    (repo / "empty").mkdir()
+    store = Store(repo, tmp_path / "at once" / "checkpoints.git")
+    at_once = store.provisional("c1", ())
+    assert at_once is not None
+    assert at_once.certainty is Certainty.PROVISIONAL
+    looked = store.confirm("c1", at_once.commit)
+    whole = Store(repo, tmp_path / "whole" / "checkpoints.git").snapshot("c1")
+    assert looked.tree == whole.tree
+    assert {(change.path, change.kind) for change in store.diff(at_once.commit, looked.commit, ignored=True)} == {
+        ("secret.env", "added"),
+        ("src/main.py", "mode"),
+        ("empty", "added"),
+    }
+    assert store.names() == {"c1": looked.commit}
+    assert not store.verify().lost
+
+
+def test_at_once_there_is_nothing_where_git_knows_nothing(work: Path, tmp_path: Path) -> None:
+    assert Store(work, tmp_path / "checkpoints.git").provisional("c1", ()) is None

@@ -26,7 +26,7 @@ from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Held, Manifest, Notes, identity
 from proctor.checkpoint.seed.seed import seed
 from proctor.checkpoint.store.draft import Draft
-from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, joined
+from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, joined, split
 from proctor.errors import UsageError
 
 _ROUNDS = 3
@@ -95,15 +95,38 @@ class WorkingTree:
             draft.index.unlink(missing_ok=True)
             return self._record(draft, parent, cold=True)
 
+    def sketch(self, draft: Draft) -> Held | None:
+        """What git itself finds beside an index made from the operator's, before any folder is looked at: a look adds
+        what git cannot say, ignored files and repositories. None where an index is there, or none can be made. The
+        draft's index is not to be admitted: a look begins with one of its own."""
+        if draft.index.exists():
+            return None
+        draft.seeding = seed(self._git, draft, self._owned, self._keep.max_file, oddities=False)
+        if draft.seeding is None:
+            return None
+        self.ignores.refresh()
+        with (
+            self._git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all", env=draft.env) as differing,
+            self._git.start("ls-files", "-z", "-o", "--exclude-standard", env=draft.env) as others,
+        ):
+            doubtful = draft.seeding.doubtful()
+            new = {path for path in split(others.output()) if not path.endswith(b"/")}
+            suspects = doubtful.union(split(differing.output()))
+        intake = self._gate.decide(Scan(suspects=suspects, unseen=doubtful, new=new), Known(), anew=True)
+        intake.forced |= doubtful & intake.files.keys()
+        draft.make_room(sum(signature[1] for signature in intake.files.values()))
+        self._feed(intake, draft)
+        files, manifest = self._tree_of(draft), Manifest()
+        notes = Notes(skipped=intake.skipped, unstable=frozenset(intake.unstable))
+        return Held(files, identity(files, manifest)[0], manifest, notes)
+
     def files_tree(self) -> str:
         """The tree of files that the index holds now, without a look at the workspace."""
         return self._git.run("write-tree").decode().strip()
 
     def files(self) -> int:
         """How many files the index holds."""
-        with contextlib.suppress(FileNotFoundError), open(self._index, "rb") as index:
-            return int.from_bytes(index.read(12)[8:], "big")
-        return 0
+        return count_of(self._index)
 
     def left_folders(self) -> set[bytes]:
         """Ignored folders that no checkpoint holds."""
@@ -306,3 +329,10 @@ class WorkingTree:
 
     def _place(self, path: bytes) -> bytes:
         return self._git.top + b"/" + path
+
+
+def count_of(index: Path) -> int:
+    """How many files an index holds."""
+    with contextlib.suppress(FileNotFoundError), index.open("rb") as file:
+        return int.from_bytes(file.read(12)[8:], "big")
+    return 0

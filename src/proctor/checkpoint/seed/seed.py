@@ -33,11 +33,13 @@ _PLAINLY = ("--index-version=2", "--no-split-index", "--no-untracked-cache", "--
 class Seeding:
     """An index made from the operator's, which is being proved while the tree is looked at."""
 
-    def __init__(self, git: Git, origin: Origin, entries: Entries, lenders: list[Path], unfit: set[bytes]) -> None:
+    def __init__(
+        self, git: Git, origin: Origin, entries: Entries, lenders: list[Path], unfit: set[bytes], *, oddities: bool
+    ) -> None:
         """`unfit` are paths that are not taken over in any case."""
         self._git, self._origin, self._entries, self._lenders = git, origin, entries, lenders
         self._unfit = unfit
-        self._odd = Oddities(git.top, entries.paths, git.umask)
+        self._odd = Oddities(git.top, entries.paths if oddities else [], git.umask)
         self._running = contextlib.ExitStack()
         self._asked = self._running.enter_context(_ask(git, entries))
 
@@ -75,20 +77,21 @@ class Seeding:
         self._odd.forget()
 
 
-def seed(git: Git, draft: Draft, owned: Collection[bytes], most: int) -> Seeding | None:
+def seed(git: Git, draft: Draft, owned: Collection[bytes], most: int, *, oddities: bool = True) -> Seeding | None:
     """Give a draft that has no index one made from the operator's, and the store the objects for it; None if that
-    cannot be. `most` is the size (bytes) of a file over which it is not kept. Wants the store's lock held."""
+    cannot be. `most` is the size (bytes) of a file over which it is not kept; `oddities`: find out what there is to
+    say that git cannot. Wants the store's lock held."""
     origin = origin_of(git.workspace)
     if origin is None:
         return None
     try:
-        return _seed(git, draft, origin, owned, most)
+        return _seed(git, draft, origin, owned, most, oddities=oddities)
     except (GitFailed, OSError, ValueError, IndexError, struct.error):
         draft.index.unlink(missing_ok=True)  # everything is read from the tree instead
         return None
 
 
-def _seed(git: Git, draft: Draft, origin: Origin, owned: Collection[bytes], most: int) -> Seeding:
+def _seed(git: Git, draft: Draft, origin: Origin, owned: Collection[bytes], most: int, *, oddities: bool) -> Seeding:
     body, written = _read(origin.git / "index")
     lenders = objects_of(origin.common)
     borrow.link_packs(git, lenders)
@@ -105,7 +108,8 @@ def _seed(git: Git, draft: Draft, origin: Origin, owned: Collection[bytes], most
     _write(draft.index, entries.encode() if origin.prefix else body, written)
     if gone and not origin.prefix:
         draft.run("update-index", "-z", "--force-remove", "--stdin", input=joined(gone))
-    return Seeding(git, origin, entries, lenders, _unfit(entries, owned, most))
+    unfit = _unfit(entries, owned, most) | _late(git, entries)
+    return Seeding(git, origin, entries, lenders, unfit, oddities=oddities)
 
 
 def _read(index: Path) -> tuple[bytes, int]:
@@ -145,6 +149,21 @@ def _unfit(entries: Entries, owned: Collection[bytes], most: int) -> set[bytes]:
         for first, last in ((top, top + b"\0"), (top + b"/", top + b"0")):
             unfit.update(paths[bisect_left(paths, first) : bisect_left(paths, last)])
     return unfit
+
+
+def _late(git: Git, entries: Entries) -> set[bytes]:
+    """The paths of files that were written again in the second in which the index was. Git looks into such files by the
+    index's time, which is another where it was copied or touched; the entries know their times to the nanosecond."""
+    last = max((head[:4] for head in entries.heads), default=b"")
+    found = set()
+    for path, head in zip(entries.paths, entries.heads, strict=True):
+        if head[:4] == last:
+            with contextlib.suppress(OSError):  # gone: git says so
+                state = os.lstat(git.top + b"/" + path)
+                parts = (state.st_ctime_ns % 10**9, state.st_mtime_ns % 10**9)
+                if parts != struct.unpack(">4xI4xI", head[:16]):
+                    found.add(path)
+    return found
 
 
 def _ask(git: Git, entries: Entries, env: Mapping[str, str] = NOTHING_MORE) -> Command:
