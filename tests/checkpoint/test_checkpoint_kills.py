@@ -129,20 +129,25 @@ ACTS = {
 }
 
 
-def rehearse(stage: Stage, acts: list[str]) -> None:
-    for act in acts:
-        ACTS[act](stage)
-        assert not stage.store.verify().lost
-    assert stage.killer.killed > len(acts) // 4
+def rehearse(stage: Stage, act: str) -> None:
+    ACTS[act](stage)
+    assert not stage.store.verify().lost
 
 
 @pytest.mark.parametrize("act", ACTS)
 def test_what_is_killed_at_any_moment_is_done_or_not_and_nothing_is_lost(tmp_path: Path, act: str) -> None:
-    rehearse(Stage(tmp_path / "work", seed=1), [act] * 3)
+    stage = Stage(tmp_path / "work", seed=1)
+    for _ in range(3):
+        rehearse(stage, act)
+    assert stage.killer.killed
 
 
 @pytest.mark.kills
 @pytest.mark.parametrize("seed", range(10))
 def test_fifty_kills_at_any_moment_of_all_that_a_store_does_lose_nothing(tmp_path: Path, seed: int) -> None:
     stage = Stage(tmp_path / "work", seed)
-    rehearse(stage, stage.chance.choices(list(ACTS), k=50))
+    rounds = 0
+    while stage.killer.killed < 50:  # some end before they are killed, and do not count
+        rehearse(stage, stage.chance.choice(list(ACTS)))
+        rounds += 1
+        assert rounds < 200
