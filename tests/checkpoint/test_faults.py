@@ -215,6 +215,24 @@ def test_names_that_git_cannot_hold_are_named(store: Store, work: Path) -> None:
     assert [line.split(":")[0] for line in taken.skipped] == [".gitmodules", "src/.Git/config"]
 
 
+def test_paths_longer_than_the_system_takes_are_named(store: Store, work: Path) -> None:
+    name = "d" * 200
+    at = os.open(work, os.O_RDONLY)
+    for _ in range(4096 // len(name) + 1):
+        os.close(os.open("f" * 250, os.O_CREAT | os.O_WRONLY, dir_fd=at))
+        os.mkdir(name, dir_fd=at)
+        above, at = at, os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(above)
+    os.close(at)
+    before = store.snapshot("c1")
+    whys = {line.rpartition(": ")[2] for line in before.skipped}
+    assert whys == {"a path longer than the system takes", "a folder that cannot be read"}
+    write(work / "README", "changed\n")
+    store.restore(store.snapshot("c2").commit, before.commit)
+    assert (work / "README").read_text() == "a project\n"
+    shutil.rmtree(work / name)
+
+
 @pytest.fixture
 def busy(work: Path) -> Iterator[Callable[[], int]]:
     """A process that writes and removes files as fast as it can; called, it says how many it has written."""
@@ -381,12 +399,18 @@ def test_without_rights_a_file_is_named_and_a_locked_folder_of_ones_own_is_opene
         write(work / "locked/in/more", "2\\n")
         write(work / "closed", "secret\\n")
         os.chmod(work / "closed", 0)
+        write(work / "names/only", "2\\n")
+        os.chmod(work / "names", 0o400)
         os.chmod(work / "locked/in", 0o500)
         after = store.snapshot("c2")
-        assert after.skipped == ("closed: not readable",), after.skipped
+        said = ("closed: not readable", "names: a folder that cannot be read")
+        assert after.skipped == said, after.skipped
         store.restore(after.commit, before.commit)
         os.chmod(work / "closed", 0o600)
+        os.chmod(work / "names", 0o700)
         (work / "closed").unlink()
+        (work / "names/only").unlink()
+        (work / "names").rmdir()
         assert photograph(work) == was
         os.chmod(place / "objects/pack", 0o500)
         write(work / "README", "2\\n")

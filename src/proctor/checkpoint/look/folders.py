@@ -8,6 +8,7 @@ are in the index for exactly that index, and what ignore rules say for exactly t
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import zlib
@@ -182,11 +183,12 @@ class Survey:
             self.read.add(path)
             if not stat.S_ISDIR(state.st_mode):
                 raise NotADirectoryError
+            if not os.access(place, os.X_OK):
+                raise PermissionError  # its names could be read, and nothing else of what is in it
             names = self._names(place, path)
-        except PermissionError:
-            self.unreadable.add(path)
-        except OSError:  # gone since it was listed
-            pass
+        except OSError as error:  # else gone since it was listed
+            if isinstance(error, PermissionError) or error.errno == errno.ENAMETOOLONG:
+                self.unreadable.add(path)
         else:
             is_lasting = state.st_dev == self._device and state.st_ctime_ns <= self._now - FRESH
             signature = _signature(state) if is_lasting else None

@@ -25,6 +25,8 @@ BIG = 64 << 20
 """Bytes taken in at once, from which on it is made sure that the disk has room for them."""
 SHOWN = 3
 """Files that are named where there is too much."""
+_LONGEST = 4096
+"""Bytes of a path from which on nobody can look at what is there."""
 _SPECIAL = "a socket or device"
 _CURE = "leave files out by state.checkpoint.exclude in proctor.yaml"
 
@@ -98,6 +100,8 @@ class Gate:
             kept = path in seen.suspects
             if is_below(path, self._owned) or found is None or stat.S_ISDIR(found.st_mode):
                 intake.drop(path, kept, simply=found is None and path not in seen.folded and self._missing(path))
+                if len(self._place(path)) >= _LONGEST:
+                    intake.skipped[path] = "a path longer than the system takes"
             elif path in excluded:
                 intake.drop(path, kept)
                 intake.left.add(path)
