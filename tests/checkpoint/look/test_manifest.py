@@ -8,6 +8,7 @@ import shutil
 import socket
 import stat
 import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -320,11 +321,18 @@ def test_holes_stay_holes(store: Store, work: Path) -> None:
         file.seek(20 << 20)
         file.write(b"middle")
         file.truncate(30 << 20)
+    subprocess.run(["cp", "--sparse=always", work / "sparse", work / "twin"], check=True)
     before, was = store.snapshot("c1"), photograph(work)
     (work / "sparse").unlink()
     store.restore(store.snapshot("c2").commit, before.commit)
     assert photograph(work) == was
-    assert (work / "sparse").stat().st_blocks * 512 < 1 << 20
+    (work / "twin").unlink()
+    (work / "twin").hardlink_to(work / "sparse")
+    store.restore(store.snapshot("c3").commit, before.commit)
+    assert photograph(work) == was
+    for name in ("sparse", "twin"):
+        state = (work / name).stat()
+        assert (state.st_nlink, state.st_blocks * 512 < 1 << 20) == (1, True)
 
 
 def test_attributes_without_end_are_left_out_and_named(

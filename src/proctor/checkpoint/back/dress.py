@@ -14,7 +14,7 @@ from proctor.checkpoint.record import Manifest, common_mode, grouped
 from proctor.errors import ProctorError
 from proctor.text import safe_line
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 class Unlike(ProctorError):
