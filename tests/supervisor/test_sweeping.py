@@ -17,7 +17,7 @@ from proctor.journal import events as ev
 from proctor.journal.store import Journal
 from proctor.supervisor.sweeping import FOREVER, KEEP, OPERATOR, Sweeper
 from proctor.supervisor.timeline import Timeline
-from proctor.words import CheckpointKind, IterationEnd, Phase, Verdict
+from proctor.words import Certainty, CheckpointKind, IterationEnd, Phase, Verdict
 
 ASKED = CheckpointKind.ASKED
 
@@ -183,9 +183,8 @@ async def test_what_was_only_looked_at_and_went_is_stored_anew_by_the_next_check
     (session.work / "folder-2" / "deep" / "file-2").write_text("touched")
     await session.timeline.checkpoint(ASKED, at_once=at_once)
     assert session.store.verify().lost == {}
-    last = session.journal.state().checkpoints[-1]
-    assert (last.confirmed is not None) == at_once
-    newest = last.taken
+    newest = session.journal.state().checkpoints[-1].taken
+    assert newest.certainty is Certainty.CONFIRMED
     assert session.store.read(newest.commit, "folder-1/deep/file-1") == b"seen, and named by nothing"
     assert session.store.read(newest.commit, "folder-2/deep/file-2") == b"touched"
 
