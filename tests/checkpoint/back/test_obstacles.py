@@ -144,6 +144,20 @@ def test_a_file_of_another_in_a_folder_where_only_owners_remove_is_found_before(
 
 @as_root
 @pytest.mark.skipif(not can("-r"), reason="wants a name space of users")
+def test_a_file_of_the_harness_is_not_moved_aside(work: Path) -> None:
+    store = Store(work, work / ".proctor/checkpoints.git", ("docs/tasks.json",))
+    write(work / "docs", "a file\n")
+    before = store.snapshot("c1")
+    (work / "docs").unlink()
+    write(work / "docs/tasks.json", "[]\n")
+    after = store.snapshot("c2")
+    assert store.outlook(before.commit).obstacles == ("docs/tasks.json: no part of a tree, and it would have to go",)
+    with pytest.raises(Unrecoverable, match=r"nothing was rolled back: docs/tasks\.json"):
+        store.restore(after.commit, before.commit)
+    assert (work / "docs/tasks.json").read_text() == "[]\n"
+    store.restore(after.commit, before.commit, ["README"])
+
+
 def test_root_of_a_name_space_has_no_power_over_the_files_of_others(store: Store, work: Path) -> None:
     before = store.snapshot("c1")
     (work / "README").chmod(0o604)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from proctor.checkpoint.back.plan import Goal, folders_of, in_the_way, names_of
 from proctor.checkpoint.back.shelf import is_folder
-from proctor.checkpoint.record import parents, text
+from proctor.checkpoint.record import is_below, parents, text
 from proctor.checkpoint.store.plumbing import Git
 from proctor.text import safe_line
 
@@ -20,9 +20,11 @@ _MOUNTS = "/proc/self/mountinfo"
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
-def obstacles(git: Git, goal: Goal) -> list[str]:
-    """Lines `path: why it cannot be done`, sorted; none if nothing is in the way."""
+def obstacles(git: Git, goal: Goal, owned: Collection[bytes]) -> list[str]:
+    """Lines `path: why it cannot be done`, sorted; none if nothing is in the way. `owned` is what no rollback moves."""
     found = {**_owners(git, goal), **_mounts(git, goal), **_cases(git, goal)}
+    way = in_the_way(git, goal)
+    found |= {path: "no part of a tree, and it would have to go" for path in owned if is_below(path, way)}
     return [f"{safe_line(path or b'.', 200)}: {why}" for path, why in sorted(found.items())]
 
 

@@ -112,7 +112,7 @@ class Restorer:
             changes_between(self._git, goal.present, goal.coming, ignored=True),
             _texts(in_the_way(self._git, goal)),
             _texts(goal.mine),
-            tuple(obstacles(self._git, goal)),
+            tuple(obstacles(self._git, goal, self._owned)),
             (*holders(self._git.top, goal.touched), *changing_hands(self._git, goal)),
             self._repositories.outlook(now, then, nested, wish.tops),
         )
@@ -171,7 +171,7 @@ class Restorer:
                 "nothing was rolled back, free some space",
                 "disk",
             )
-        if found := obstacles(self._git, goal):
+        if found := obstacles(self._git, goal, self._owned):
             shown = "; ".join(found[:MOST]) + (f"; and {len(found) - MOST} more" if len(found) > MOST else "")
             raise Unrecoverable(f"{self._git.workspace}: nothing was rolled back: {shown}", "disk")
 
