@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -301,6 +303,38 @@ def test_objects_in_a_pack_that_are_too_large_are_never_unpacked_and_the_others_
     store.restore(store.snapshot("c3").commit, second.commit)
     assert git.run("rev-parse", "HEAD").strip() == made
     git.check()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_one_look_unpacks_only_so_much_and_the_next_goes_on(
+    live: Session, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    store, git = live.store, live.git
+    ids = [git.run("hash-object", "-w", "--stdin", input=f"{number}" * 10_000).strip() for number in range(4)]
+    if packed:
+        git.run("repack", "-q", "-a", "-d", "-k")
+    monkeypatch.setattr(gathered, "MOST_OBJECT", 10_100)
+    monkeypatch.setattr(gathered, "MOST_UNPACKED", 15_000)
+    assert any("the next goes on" in line for line in store.snapshot("c1").skipped)
+    for number in range(2, 5):
+        last = store.snapshot(f"c{number}")
+    assert not last.skipped
+    assert not store.missing(ids)
+
+
+def test_a_small_delta_that_makes_much_of_nothing_is_refused(live: Session) -> None:
+    base = bytes(0xFFFFFF)
+    copies = 64
+    both = (len(base), len(base) * copies)
+    sizes = b"".join(bytes([*(n >> bit & 127 | 128 for bit in (0, 7, 14, 21)), n >> 28]) for n in both)
+    delta = sizes + b"\xf0\xff\xff\xff" * copies
+    named = hashlib.sha1(b"blob %d\0" % len(base) + base).digest()
+    body = b"PACK\0\0\0\2\0\0\0\2" + b"\xbf\xff\xff\x3f" + zlib.compress(base)
+    body += bytes([0x70 | 0x80 | len(delta) & 15, len(delta) >> 4]) + named + zlib.compress(delta)
+    place = live.git.git_dir / "objects/pack" / f"pack-{'b' * 40}.pack"
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(body + hashlib.sha1(body).digest())
+    assert any("unpacks to too much" in line for line in live.store.snapshot("c1").skipped)
 
 
 def test_an_object_that_is_not_what_its_name_says_is_not_kept_and_is_said(live: Session) -> None:

@@ -186,6 +186,7 @@ class Capturer:
             skipped[b"objects"] = "a repository with sha256 ids"
         else:
             skipped |= gathered.look(seen.common, now, draft)
+            remembered["settled"] &= gathered.is_all
         remembered |= self._index(seen, refs.commit_of(all_refs), known, draft)
         about = {"role": place.role, "where": _text(place.where), "linked": place.is_linked}
         about |= remembered["index_about"]

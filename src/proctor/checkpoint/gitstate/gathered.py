@@ -24,6 +24,13 @@ from proctor.trees import remove_tree
 MOST_PACK = 256 << 20
 MOST_OBJECT = 64 << 20
 """Bytes of what is copied."""
+MOST_UNPACKED = 512 << 20
+"""Bytes of objects that one look unpacks. What is more waits for the next: kilobytes can hold gigabytes."""
+_PATIENCE = 60
+"""Seconds of processor time for one pack."""
+_GREED = {"GIT_ALLOC_LIMIT": "512m"}
+"""Memory that git may ask for at once, for the same reason."""
+_LATER = "more objects than one checkpoint takes in; the next goes on"
 Listed = dict[str, tuple[bytes, str]]
 """By id: `PLAIN` and the same id for a file's content, `EXECUTABLE` and the id of a blob that holds `TYPE SIZE NUL
 BYTES` for any other object."""
@@ -65,7 +72,9 @@ class Cache:
         if not stem.with_suffix(".idx").exists():
             write_file(stem.with_suffix(".pack"), body, durable=False)
             try:
-                self._git.run("index-pack", str(stem.with_suffix(".pack")), env=self.env())
+                with self._git.start("index-pack", str(stem.with_suffix(".pack")), env=self.env() | _GREED) as command:
+                    command.bound(_PATIENCE)
+                    command.output()
             except GitFailed:
                 stem.with_suffix(".pack").unlink(missing_ok=True)
                 raise
@@ -129,6 +138,10 @@ class Gathered:
         self.since = cache.since(key)
         self._seen: dict[str, Signature] = {}
         self._touched: set[str] = set()
+        self._bad: dict[str, Signature] = {}
+        self._left = MOST_UNPACKED
+        self.is_all = True
+        """Whether nothing was left for the next look."""
         with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
             data = json.loads(self._place.read_bytes())
             self._seen = {name: tuple(found) for name, found in data["seen"].items()}
@@ -146,15 +159,15 @@ class Gathered:
         for fan, found in folder.children(b"objects").items():
             if not _FAN.fullmatch(fan) or self._seen.get(fan.decode()) == found:
                 continue
-            self._fan(folder, b"objects/" + fan, draft, fresh, refused)
-            if found[3] < now - FRESH:
+            is_all = self._fan(folder, b"objects/" + fan, draft, fresh, refused)
+            if is_all and found[3] < now - FRESH:
                 seen[fan.decode()] = found
         for name, found in folder.children(b"objects/pack").items():
             if not _PACK.fullmatch(name) or self._seen.get(name.decode()) == found:
                 continue
-            if found[3] >= (self.since or 0):
-                self._pack(folder, b"objects/pack/" + name, draft, fresh, refused)
-            seen[name.decode()] = found
+            if found[3] < (self.since or 0) or self._pack(folder, b"objects/pack/" + name, draft, fresh, refused):
+                seen[name.decode()] = found
+        seen |= self._bad
         if fresh or seen != self._seen or self.is_new:
             self._touched = {oid[:2] for oid in (self.listed | fresh if self.is_new else fresh)}
             self.listed |= fresh
@@ -176,37 +189,52 @@ class Gathered:
             trees[fan.encode()] = FOLDER, oid
         return draft.put("tree", tree_body(trees))
 
-    def _fan(self, folder: GitFolder, place: bytes, draft: Draft, fresh: Listed, refused: dict[bytes, str]) -> None:
+    def _fan(self, folder: GitFolder, place: bytes, draft: Draft, fresh: Listed, refused: dict[bytes, str]) -> bool:
+        """Take in loose objects; whether that was all of them."""
         for name in folder.names(place):
             path = place + b"/" + name
             oid = (place[-2:] + name).decode("ascii", "replace")
             if not _LOOSE.fullmatch(name) or oid in self.listed or oid in fresh:
                 continue
             about = folder.signature(path)
-            if about is None or about[3] < (self.since or 0):
+            if about is None or about[3] < (self.since or 0) or self._seen.get(oid) == about:
                 continue
+            if self._left <= 0:
+                refused[place] = _LATER
+                self.is_all = False
+                return False
             whole = loose(folder, path)
+            self._left -= MOST_OBJECT if whole is None else len(whole)
             if whole is None or not is_whole(oid, whole):
                 refused[path] = "an object that is damaged, or too large"
+                self._bad[oid] = about
             else:
                 fresh[oid] = self._take(oid, whole, draft)
+        return True
 
-    def _pack(self, folder: GitFolder, path: bytes, draft: Draft, fresh: Listed, refused: dict[bytes, str]) -> None:
+    def _pack(self, folder: GitFolder, path: bytes, draft: Draft, fresh: Listed, refused: dict[bytes, str]) -> bool:
+        """Take in a pack; whether that was all of it."""
         body = folder.read(path, MOST_PACK)
         if body is None:
             refused[path] = "a pack that cannot be read, or is too large"
-            return
+            return True
         try:
             inside = self._cache.adopt_pack(path, body)
         except GitFailed:
-            refused[path] = "a pack that is damaged"
-            return
+            refused[path] = "a pack that is damaged, or unpacks to too much"
+            return True
         sizes = self._cache.sizes([oid for oid in inside if oid not in self.listed and oid not in fresh])
         if any(size > MOST_OBJECT for size in sizes.values()):
             refused[path] = "a pack with objects that are too large"
         for some in _batches({oid: size for oid, size in sizes.items() if size <= MOST_OBJECT}):
+            if self._left <= 0:
+                refused[path] = _LATER
+                self.is_all = False
+                return False
             for oid, whole in self._cache.read(some, self._cache.env()):
+                self._left -= len(whole)
                 fresh[oid] = self._take(oid, whole, draft)
+        return True
 
     def _take(self, oid: str, whole: bytes, draft: Draft) -> tuple[bytes, str]:
         if whole.startswith(b"blob "):

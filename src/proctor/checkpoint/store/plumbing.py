@@ -14,6 +14,7 @@ import functools
 import json
 import os
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -123,6 +124,11 @@ class Command:
                 os.killpg(self._process.pid, signal.SIGTERM)
             else:
                 self._process.terminate()  # git takes its lock files with it
+
+    def bound(self, seconds: int) -> None:
+        """Have it end once it has used so many seconds of processor time."""
+        with contextlib.suppress(OSError):
+            resource.prlimit(self._process.pid, resource.RLIMIT_CPU, (seconds, seconds))
 
     def be_last(self) -> None:
         """Let everything else on the machine go first."""
