@@ -52,7 +52,7 @@ State = tuple[Photograph, dict[bytes, object], dict[str, str]]
 
 class Session(RuleBasedStateMachine):
     """`trees` keeps what every checkpoint must give back; `stack` is what the journal would fold; `touched` what a
-    watcher has seen since the last checkpoint.
+    watcher has seen since the tree was last what the checkpoint `last` holds.
 
     The worker has a git repository: one of the operator's inside the workspace, his own of all of it, or the
     session's."""
@@ -106,7 +106,8 @@ class Session(RuleBasedStateMachine):
     def take(self) -> str:
         self.taken += 1
         name = f"c{self.taken}"
-        self.trees[name] = (self.store.snapshot(name).commit, self.state())
+        self.last = self.store.snapshot(name).commit
+        self.trees[name] = self.last, self.state()
         self.git_used = False
         self.touched.clear()
         return name
@@ -118,15 +119,16 @@ class Session(RuleBasedStateMachine):
     @rule(confirmed=st.booleans())
     def checkpoint_by_what_a_watcher_saw(self, confirmed: bool) -> None:
         """The list is complete, so a look at everything has to bear it out, unless git wrote who knows what."""
-        name, last, taken = f"c{self.taken + 1}", next(reversed(self.trees.values()))[0], None
+        name, taken = f"c{self.taken + 1}", None
         if not self.git_used:
-            taken = self.store.provisional(name, [os.fsdecode(path) for path in self.touched], last)
+            taken = self.store.provisional(name, [os.fsdecode(path) for path in self.touched], self.last)
         if taken is None or confirmed:
             now = self.store.confirm(name, taken.commit) if taken else self.store.snapshot(name)
             assert taken is None or taken.tree == now.tree
             taken, self.git_used = now, False
         self.taken += 1
         self.trees[name] = taken.commit, self.state()
+        self.last = taken.commit
         self.touched.clear()
 
     # --- work ---------------------------------------------------------------------------------
@@ -254,6 +256,7 @@ class Session(RuleBasedStateMachine):
         for there, wanted in zip(now, then, strict=True):
             assert there == wanted
         assert back.parked == ()
+        self.last = self.trees[target][0]
         self.stack = self.stack.moved(way, safety, target)
 
     @rule(data=st.data())
