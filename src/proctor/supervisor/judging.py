@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from proctor.checkpoint.repository import NotRestored, Snapshot
-from proctor.errors import Unrecoverable
+from proctor.errors import Unrecoverable, UsageError
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
@@ -128,7 +128,8 @@ def record(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> N
 
 
 async def go_back(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> None:
-    """After a failed verdict the tree stays or goes back, as the contract says; nothing is lost either way.
+    """After a failed verdict the tree stays or goes back, as the contract says; nothing is lost either way. What the
+    operator has written since stays in place, unless the oracle was tampered with.
 
     Where the operator replaced something under the worker it stays, and later iterations go back to no more than this.
     """
@@ -155,8 +156,8 @@ async def go_back(s: Session, acted: Acted, task: TaskState, judgement: Judgemen
         assert good is not None
         if await s.timeline.takes_back(good.id):
             try:
-                await s.timeline.rollback(way="failed_verdict")
-            except NotRestored as error:
+                await s.timeline.rollback(way="failed_verdict", keep_mine=not judgement.tampered)
+            except (NotRestored, UsageError) as error:
                 s.log("checkpoint", f"the tree stays as it is after the failed verdict: {error}")
 
 
