@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from textual.pilot import Pilot
 
 from proctor.checkpoint.record import Change, ChangeKind
 from proctor.errors import ProctorError
@@ -38,14 +39,19 @@ def no_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "GUARD", 0.0)
 
 
+async def asked(pilot: Pilot[object]) -> None:
+    """Press `R`, and see the question."""
+    await settled(pilot)
+    await pilot.press("R")
+    await until(pilot, lambda: "Back to task 2" in shown(pilot.app))
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (60, 20), (40, 15)])
 async def test_the_operator_s_edits_are_shown_before_they_go(story: Story, desk: Desk, size: tuple[int, int]) -> None:
     story.running()
     desk.toll = TOLL
     async with desk.app().run_test(size=size, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: "Back to task 2" in shown(pilot.app))
+        await asked(pilot)
         text = shown(pilot.app)
         assert "Going back takes 3 edits of yours" in text
         assert "notes.md" in text
@@ -60,9 +66,7 @@ async def test_one_key_goes_on(story: Story, desk: Desk, key: str, arguments: di
     story.running()
     desk.toll = TOLL
     async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: "Back to task 2" in shown(pilot.app))
+        await asked(pilot)
         await pilot.press(key)
         taken = []
         await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
@@ -73,9 +77,7 @@ async def test_escape_leaves_everything_as_it_is(story: Story, desk: Desk) -> No
     story.running()
     desk.toll = TOLL
     async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: "Back to task 2" in shown(pilot.app))
+        await asked(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: "Going back" not in shown(pilot.app))
         assert story.answer_orders() == []
@@ -87,9 +89,7 @@ async def test_no_key_goes_on_in_the_first_moment(story: Story, desk: Desk, monk
     story.running()
     desk.toll = TOLL
     async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: "Back to task 2" in shown(pilot.app))
+        await asked(pilot)
         await pilot.press("enter", "k")
         assert "Going back" in shown(pilot.app)
         assert story.answer_orders() == []
@@ -99,9 +99,7 @@ async def test_where_nothing_else_differs_keeping_is_not_offered(story: Story, d
     story.running()
     desk.toll = replace(TOLL, changes=(CHANGES[0],), mine=("docs/notes.md",), both=())
     async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: "Back to task 2" in shown(pilot.app))
+        await asked(pilot)
         assert "keep mine" not in shown(pilot.app)
         await pilot.press("k")
         assert story.answer_orders() == []

@@ -69,8 +69,7 @@ class Store:
         with self._git.locked(make=True):
             with Draft(self._git) as draft:
                 held = self._tree.record(draft, parent or "")
-                draft.put_tree(held)  # so that the identity alone can be compared later
-                commit = draft.put_commit(name, held, meta)
+                commit = draft.put_whole(name, held, meta)
                 draft.admit()
             self._objects.point(name, commit)
             return _snapshot(commit, held, self._tree.files(), self.borrowed)
@@ -94,8 +93,7 @@ class Store:
                 taken = self._quick.record(draft, base, paths, parent or "")
                 if taken is None:
                     return None
-                draft.put_tree(taken.held)
-                commit = draft.put_commit(name, taken.held, meta)
+                commit = draft.put_whole(name, taken.held, meta)
                 draft.admit()
             self._tree.last = taken
             self._objects.point(name, commit)
@@ -109,8 +107,7 @@ class Store:
                 return None
             files = count_of(draft.index)
             draft.index.unlink()  # a look begins with one of its own
-            draft.put_tree(held)
-            commit = draft.put_commit(name, held, meta)
+            commit = draft.put_whole(name, held, meta)
             draft.admit()
         self._objects.point(name, commit)
         return replace(_snapshot(commit, held, files, self.borrowed), certainty=Certainty.PROVISIONAL)
@@ -123,8 +120,7 @@ class Store:
             with Draft(self._git) as draft:
                 held, commit = self._tree.record(draft, parent or ""), provisional
                 if _words(was) != _words(held):
-                    draft.put_tree(held)
-                    commit = draft.put_commit(name, held, meta)
+                    commit = draft.put_whole(name, held, meta)
                 draft.admit()
             if commit != provisional:
                 self._objects.point(name, commit)
@@ -133,10 +129,7 @@ class Store:
     def tree_of_working_tree(self) -> Snapshot:
         """The same without a name: good for comparing until the next `gc`."""
         with self._git.locked(make=True):
-            with Draft(self._git) as draft:
-                held = self._tree.record(draft)
-                draft.put_tree(held)
-                draft.admit()
+            held = self._tree.look()
             return _snapshot(held.tree, held, self._tree.files(), self.borrowed)
 
     def restore(self, safety: str, target: str, paths: Iterable[str] = (), mine: Iterable[str] = ()) -> Restored:

@@ -131,6 +131,11 @@ class Draft:
         body = f"tree {self.put('tree', tree_body(tree))}\nauthor {who}\ncommitter {who}\n\n{name}\n"
         return self.put("commit", body.encode())
 
+    def put_whole(self, name: str, held: Held, meta: bytes) -> str:
+        """Write all of a checkpoint: its commit, and its identity, so that this alone can be compared later."""
+        self.put_tree(held)
+        return self.put_commit(name, held, meta)
+
     def admit(self) -> None:
         """Take objects and index into the store. The objects are on disk before the index names them."""
         if self._commands:
