@@ -65,6 +65,7 @@ class RequestKind(StrEnum):
     """What waits for the operator."""
 
     TOOL = "tool"
+    HOST = "host"
     EXTENSION = "extension"
     PLATEAU = "plateau"
     TAMPERING = "tampering"
@@ -103,6 +104,27 @@ class Dimension(StrEnum):
     FILES_TOUCHED = "files_touched"
     LINES_CHANGED = "lines_changed"
     BYTES_WRITTEN = "bytes_written"
+
+
+class Api(StrEnum):
+    """What a model is asked through. `other` is any path that is no model call."""
+
+    MESSAGES = "messages"
+    COUNT_TOKENS = "count_tokens"
+    RESPONSES = "responses"
+    CHAT = "chat"
+    GEMINI = "gemini"
+    OTHER = "other"
+
+
+class CallEnd(StrEnum):
+    """How a model call ended. Only `answered` and `cut` can cost something."""
+
+    ANSWERED = "answered"
+    CUT = "cut"
+    FAILED = "failed"
+    REFUSED = "refused"
+    LOST = "lost"
 
 
 class Level(StrEnum):
@@ -191,6 +213,7 @@ class IterationEnd(StrEnum):
     LINGERED = "lingered"
     INTERRUPTED = "interrupted"
     UNCOVERED = "uncovered"
+    SUSPENDED = "suspended"
 
 
 class Step(StrEnum):

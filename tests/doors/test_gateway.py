@@ -14,7 +14,8 @@ from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, Un
 from yarl import URL
 
 from proctor.doors import door
-from proctor.doors.gateway.server import Gateway, Upstream
+from proctor.doors.gateway.port import Upstream
+from proctor.doors.gateway.server import Gateway
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import DOOR, GATEWAY, Policy
 

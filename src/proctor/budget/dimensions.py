@@ -15,8 +15,6 @@ from proctor.words import Dimension, Exhaustion, Source
 DEFAULT_RESERVE = 10
 """Per cent of the limit that `degrade` may still spend when the contract names no reserve."""
 
-_CERTAINTY = (Source.MEASURED, Source.REPORTED, Source.ESTIMATED, Source.UNKNOWN)
-
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
@@ -50,17 +48,23 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of model calls. `input` is without what was read from or written to the provider's cache."""
+    """Tokens of model calls. `input` is without what was read from or written to the provider's cache.
+
+    `cache_write` lives for five minutes, or as long as the provider says; `cache_write_1h`, apart from it, for an hour.
+    `reasoning` is a part of `output`.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    cache_write_1h: int = 0
+    reasoning: int = 0
 
     @property
     def prefix(self) -> int:
         """What the model was given."""
-        return self.input + self.cache_read + self.cache_write
+        return self.input + self.cache_read + self.cache_write + self.cache_write_1h
 
     @property
     def total(self) -> int:
@@ -81,6 +85,8 @@ class Usage:
             self.output + other.output,
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
+            self.cache_write_1h + other.cache_write_1h,
+            self.reasoning + other.reasoning,
         )
 
 
@@ -108,6 +114,4 @@ def merge_tokens(reported: Usage | None, estimated: Usage) -> dict[Dimension, Fi
 
 def add(figures: Iterable[Figure]) -> Figure:
     """The sum; its source is the least certain one that contributed. The sum of nothing is a measured 0."""
-    figures = tuple(figures)
-    source = max((figure.source for figure in figures), key=_CERTAINTY.index, default=Source.MEASURED)
-    return Figure(sum(figure.used for figure in figures), source)
+    return sum(figures, Figure(0))

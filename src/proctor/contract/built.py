@@ -14,7 +14,6 @@ _OFF: tuple[Value, ...] = (None, "", "0", "off", "no", "false", "none", "never",
 _CHECKS = ("progress.checks.*", "termination.final")
 
 _NOT_BUILT: dict[str, tuple[Value, ...]] = {
-    "worker.kind": ("command",),
     "state.environment.secrets": _OFF,
     "state.environment.setup": _OFF,
     "budget.records": _OFF,
@@ -24,10 +23,6 @@ _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "progress.plateau.revisit": _OFF,
     "progress.plateau.no_op": _OFF,
     "progress.plateau.stalled": _OFF,
-    "sandbox.hosts": _OFF,
-    "gateway.unknown_paths": ("pass",),
-    "gateway.record": ("meta",),
-    "gateway.enforce_subscription": _OFF,
     "actions": _OFF,
 } | {f"{check}.{key}": ("1", *_OFF) for check in _CHECKS for key in ("repeat", "artifact", "schema", "page")}
 

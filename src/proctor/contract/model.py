@@ -17,11 +17,13 @@ from proctor.contract.values import (
     Areas,
     Argv,
     AtLeast,
+    Billing,
     BriefWay,
     Channel,
     Commits,
     Count,
     Duration,
+    Family,
     Git,
     KeyName,
     Money,
@@ -63,6 +65,9 @@ class Worker(Section):
     kind: WorkerKind
     command: Argv | None = None
     """For `kind: command`: the program and its arguments; no shell reads them."""
+    agent: Text | None = None
+    """A program that is known and started as it has to be: for `kind: acp` opencode, gemini or qwen, for
+    `kind: command` aider or mini. `command` may name another program of the same kind."""
     model: Text | None = None
     """The model's name: handed to the worker as `$PROCTOR_MODEL`, and what prices are looked up by."""
     cheaper: Cheaper | None = None
@@ -298,7 +303,18 @@ class Sandbox(Section):
 class Upstream(Section):
     base_url: Address
     key: KeyName | None = None
-    """`env:NAME`: the variable of the operator's environment that holds the key."""
+    """Where the key is: `env:NAME`, a variable of the operator's environment; `file:PATH`, a file's first line;
+    `keyring:SERVICE/USER`. It never enters the sandbox."""
+    speaks: Annotated[tuple[Family, ...], OneOrMany()] = ()
+    """The languages it understands: anthropic, openai, gemini. Left out: the one that its name says, else any."""
+    auth: Text | None = None
+    """The header that the key goes into; `authorization` takes it as a bearer. Left out: the language's own."""
+    query: dict[str, Text] = {}
+    """Added to each request, such as Azure's `api-version`."""
+    headers: dict[str, Text] = {}
+    billing: Billing = Billing.METERED
+    """`subscription`: a login pays, not a price per call; cost is shown by list price and counts against no ceiling,
+    unless `enforce_subscription` says so."""
 
 
 class Price(Section):

@@ -86,6 +86,21 @@ class UnknownPaths(StrEnum):
     PASS = "pass"  # noqa: S105
 
 
+class Family(StrEnum):
+    """A language in which models are asked."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+    GEMINI = "gemini"
+
+
+class Billing(StrEnum):
+    """How an upstream is paid."""
+
+    METERED = "metered"
+    SUBSCRIPTION = "subscription"
+
+
 class Record(StrEnum):
     META = "meta"
     FULL = "full"
@@ -211,8 +226,8 @@ def _address(text: str) -> str:
 
 def _key_name(text: str) -> str:
     """Never the key itself: the contract is a file that the worker can read."""
-    if not re.fullmatch(r"env:[A-Za-z_][A-Za-z0-9_]*", text):
-        raise ValueError("names the variable that holds the key, as env:NAME, never the key itself")
+    if not re.fullmatch(r"env:[A-Za-z_][A-Za-z0-9_]*|file:.+|keyring:[^/]+/.+", text):
+        raise ValueError("says where the key is, as env:NAME, file:PATH or keyring:SERVICE/USER, never the key itself")
     return text
 
 

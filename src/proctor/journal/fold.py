@@ -20,8 +20,9 @@ from proctor.journal.state import (
     State,
     SupervisorFact,
     TaskState,
+    metered,
 )
-from proctor.words import Certainty, CheckpointKind, Light, Phase, Response, TaskStatus, Verdict
+from proctor.words import CallEnd, Certainty, CheckpointKind, Light, Phase, Response, TaskStatus, Verdict
 
 Changes = dict[str, Any]
 _FOLDS: dict[type[ev.Event], Callable[[State, ev.Row, Any], Changes]] = {}
@@ -150,6 +151,31 @@ def _spent(state: State, _: ev.Row, e: ev.Spent) -> Changes:
         if before is None or figure.used >= before.used:
             used[dimension] = figure
     return {"used": used}
+
+
+@_on(ev.ModelAsked)
+def _model_asked(state: State, _: ev.Row, e: ev.ModelAsked) -> Changes:
+    return {"calling": {**state.calling, e.call: e}}
+
+
+@_on(ev.ModelCall)
+def _model_call(state: State, _: ev.Row, e: ev.ModelCall) -> Changes:
+    """Totals grow by each call at once, so that nothing is lost where no `Spent` row follows."""
+    calling = {call: asked for call, asked in state.calling.items() if call != e.call}
+    used, figures = dict(state.used), metered(e)
+    for dimension, figure in figures.items():
+        used[dimension] = used.get(dimension, ev.Figure(0)) + figure
+    changes: Changes = {"calling": calling, "used": used}
+    if figures:
+        changes["billed"] = state.billed.after(e)
+        if e.end is CallEnd.ANSWERED and not e.repeat:
+            changes["trajectory"] = state.trajectory.after(e)
+    return changes
+
+
+@_on(ev.ProviderLimited)
+def _provider_limited(state: State, _: ev.Row, e: ev.ProviderLimited) -> Changes:
+    return {"limited": None if e.over else e}
 
 
 @_on(ev.ClaimRecorded)

@@ -10,7 +10,18 @@ from datetime import datetime
 import msgspec
 
 from proctor.journal import events as ev
-from proctor.words import CheckpointKind, Dimension, Level, Light, RequestOutcome, SessionStatus, TaskStatus, Verdict
+from proctor.words import (
+    CallEnd,
+    CheckpointKind,
+    Dimension,
+    Level,
+    Light,
+    RequestOutcome,
+    SessionStatus,
+    Source,
+    TaskStatus,
+    Verdict,
+)
 
 GOOD = frozenset({CheckpointKind.START, CheckpointKind.TASK, CheckpointKind.ASKED})
 """Kinds of checkpoint that a rollback without a target may go back to."""
@@ -88,6 +99,57 @@ class PlateauState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     fired_in: int = 0
 
 
+def metered(call: ev.ModelCall) -> dict[Dimension, ev.Figure]:
+    """What one call adds to the dimensions that it moves; nothing where an earlier row counted it."""
+    if call.duplicate or call.end not in (CallEnd.ANSWERED, CallEnd.CUT, CallEnd.LOST):
+        return {}
+    prefix = call.input + call.cache_read + call.cache_write + call.cache_write_1h
+    found = {
+        Dimension.TOKENS: ev.Figure(prefix + call.output, call.source),
+        Dimension.PREFIX_TOKENS: ev.Figure(prefix, call.source),
+        Dimension.GENERATED_TOKENS: ev.Figure(call.output, call.source),
+        Dimension.TOOL_CALLS: ev.Figure(call.tools),
+    }
+    if not call.notional:
+        found[Dimension.COST] = ev.Figure(call.micro or 0, Source.UNKNOWN if call.micro is None else call.source)
+    return found
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A sum over model calls. `notional` is the part of `micro` that no ceiling counts, `unpriced` and `estimated` are
+    the calls without a price and without the provider's word."""
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_1h: int = 0
+    reasoning: int = 0
+    tools: int = 0
+    micro: int = 0
+    notional: int = 0
+    unpriced: int = 0
+    estimated: int = 0
+
+    def after(self, call: ev.ModelCall) -> Tally:
+        """With one more call."""
+        return Tally(
+            calls=self.calls + 1,
+            input=self.input + call.input,
+            output=self.output + call.output,
+            cache_read=self.cache_read + call.cache_read,
+            cache_write=self.cache_write + call.cache_write,
+            cache_write_1h=self.cache_write_1h + call.cache_write_1h,
+            reasoning=self.reasoning + call.reasoning,
+            tools=self.tools + call.tools,
+            micro=self.micro + (call.micro or 0),
+            notional=self.notional + (call.micro or 0) * call.notional,
+            unpriced=self.unpriced + (call.micro is None),
+            estimated=self.estimated + (call.source is not Source.MEASURED),
+        )
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything the journal says about a session, as of row `seq`."""
 
@@ -114,6 +176,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     intent_end: ev.IterationEnded | None = None
     tasks: tuple[TaskState, ...] = ()
     used: dict[Dimension, ev.Figure] = {}
+    calling: dict[str, ev.ModelAsked] = {}
+    """Model calls that are admitted and not settled."""
+    billed: Tally = Tally()
+    """All model calls that cost something."""
+    trajectory: Tally = Tally()
+    """Those of them that were answered, each once however often it was asked."""
+    limited: ev.ProviderLimited | None = None
     ceilings: tuple[ev.CeilingFact, ...] = ()
     raised: dict[Dimension, int] = {}
     fired: frozenset[tuple[Dimension, Level]] = frozenset()

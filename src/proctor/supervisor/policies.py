@@ -15,7 +15,7 @@ from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.supervisor.terms import Terms
 
 if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of its time to load
-    from proctor.doors.gateway.server import Upstream
+    from proctor.doors.gateway.port import Upstream
     from proctor.supervisor.session import Session
 
 
@@ -66,7 +66,7 @@ def for_check(s: Session) -> Policy:
 
 def upstream(contract: Contract) -> Upstream | None:
     """Where the gateway passes model calls to: the contract's first upstream, with its key from the environment."""
-    from proctor.doors.gateway.server import Upstream
+    from proctor.doors.gateway.port import Upstream
 
     for name, given in contract.gateway.upstream.items():
         variable = (given.key or "").removeprefix("env:")

@@ -24,10 +24,45 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool call the worker says it made."""
+    """A tool call the worker says it made, by its canonical name (see `tools.py`). `id` joins it to its result."""
 
     name: str
     input: dict[str, Any] = field(default_factory=dict)
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the worker says a tool call came to; `output` is its beginning."""
+
+    id: str
+    ok: bool
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The agent is up: its own word on version, model and conversation."""
+
+    version: str = ""
+    model: str = ""
+    conversation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something went wrong on the worker's side, in its own words. Evidence of nothing."""
+
+    text: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The agent has finished what it was told to do, or gave up: nothing more comes unless it is told more."""
+
+    ok: bool
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +82,25 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question that waits for the operator; `id` is the worker's own."""
+    """A question that waits for the operator; `id` is the worker's own, `tool` canonical, `agent` the sub-agent that
+    asks. `changeable`: another input may be granted than the one asked for."""
 
     id: str
     tool: str
     input: dict[str, Any] = field(default_factory=dict)
     why: str = ""
+    agent: str = ""
+    changeable: bool = True
 
 
-WorkerEvent = Usage | Tool | Claim | Note | Ask
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The worker does not wait for this answer any more."""
+
+    id: str
+
+
+WorkerEvent = Usage | Tool | Result | Claim | Note | Ask | Withdrawn | Started | Trouble | TurnEnded
 
 
 def parse_line(line: bytes) -> WorkerEvent | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from proctor.doors import door
+from proctor.doors.gateway.port import Upstream
 
 logger = logging.getLogger(__name__)
 
@@ -33,15 +33,6 @@ KEY_HEADERS: Final = ("authorization", "x-api-key", "x-goog-api-key")
 LONGEST_LINE: Final = 1 << 16
 TIMEOUT: Final = ClientTimeout(total=None, sock_connect=30, sock_read=900)
 """Seconds. A model may think long between two bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """A provider: `name` as in the contract, `base_url` up to the path that clients add, and the key itself."""
-
-    name: str
-    base_url: str
-    key: str | None = None
 
 
 class Gateway:

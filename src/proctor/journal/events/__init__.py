@@ -59,6 +59,15 @@ from proctor.journal.events.budget import (
 from proctor.journal.events.budget import (
     PlateauSignal as PlateauSignal,
 )
+from proctor.journal.events.calls import (
+    ModelAsked as ModelAsked,
+)
+from proctor.journal.events.calls import (
+    ModelCall as ModelCall,
+)
+from proctor.journal.events.calls import (
+    ProviderLimited as ProviderLimited,
+)
 from proctor.journal.events.checkpoints import (
     CheckpointConfirmed as CheckpointConfirmed,
 )
@@ -187,6 +196,9 @@ AnyEvent = (
     | Settled
     | IterationStarted
     | WorkerStarted
+    | ModelAsked
+    | ModelCall
+    | ProviderLimited
     | Spent
     | ToolCalled
     | ClaimRecorded

@@ -8,6 +8,8 @@ from proctor.words import Dimension, Exhaustion, Source, TaskStatus
 
 TaskId = int | str
 
+_CERTAINTY = (Source.MEASURED, Source.REPORTED, Source.ESTIMATED, Source.UNKNOWN)
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """Base of all events."""
@@ -45,6 +47,10 @@ class Figure(msgspec.Struct, frozen=True):
 
     used: int
     source: Source = Source.MEASURED
+
+    def __add__(self, other: Figure) -> Figure:
+        """The sum is as uncertain as the less certain of the two."""
+        return Figure(self.used + other.used, max(self.source, other.source, key=_CERTAINTY.index))
 
 
 class TaskMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
