@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.worker.base import Ask, Claim, Note, Tool, Usage, argument_of, parse_line
-from proctor.worker.command import MAX_LINE, Lines
+from proctor.worker.base import Ask, Claim, Note, Tool, Usage, argument_of
+from proctor.worker.command import parse_line
+from proctor.worker.process import MAX_LINE, Lines
 
 KNOWN = [
     ({"proctor": "usage", "model": "m", "input": 3, "output": 2, "cache_read": 1}, Usage("m", 3, 2, 1, 0)),
@@ -73,7 +74,7 @@ def test_lines_do_not_depend_on_where_chunks_are_cut(data: bytes, cuts: list[int
 def test_a_line_without_an_end_costs_no_memory_and_is_cut_once() -> None:
     found: list[bytes] = []
     lines = Lines(found.append)
-    for _ in range(40):
+    for _ in range(100):
         lines.feed(b"x" * 100_000)
     lines.feed(b"tail\nnext\n")
     assert [len(line) for line in found] == [len(found[0]), 4]

@@ -10,7 +10,9 @@ import pytest
 from proctor.doors import door as doors
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
-from proctor.worker.command import Command, start
+from proctor.worker.command import Command
+from proctor.worker.dialect import Setting
+from proctor.worker.process import start
 
 SAYS = "import sys; print(sys.stdout.isatty()); print('x' * 300, flush=True); print('oops', file=sys.stderr)"
 
@@ -24,10 +26,10 @@ def lines_of(workspace: Path, *, terminal: bool) -> list[tuple[str, bytes]]:
         door = doors.make()
         worker = start(
             Command(("python3", "-c", SAYS), "argument", terminal),
-            "do it",
+            Setting("do it", None, "", "", str(workspace)),
             backend=choose("bwrap"),
             policy=Policy(workspace),
-            answers=door.answers,
+            door=door,
             on_line=lambda source, line, _: found.append((source, line)),
             on_exit=over.set,
         )

@@ -22,7 +22,7 @@ from proctor.oracle.bench import WALLED
 from proctor.repository import planted
 from proctor.sandbox.alone import Busy, alone
 from proctor.sandbox.points import Points, Vigil
-from proctor.sandbox.policy import Policy
+from proctor.sandbox.policy import GATEWAY, Policy
 from proctor.sandbox.running import Running as Sandbox
 from proctor.supervisor import covers, enclosure, policies
 from proctor.supervisor.desk import Desk
@@ -30,7 +30,9 @@ from proctor.supervisor.session import Running, Session
 from proctor.text import safe_line
 from proctor.words import IterationEnd, RequestKind
 from proctor.worker.base import Ask, Claim, Note, Tool, Usage, WorkerEvent
-from proctor.worker.command import Command, start
+from proctor.worker.dialect import Setting
+from proctor.worker.dialects import choose
+from proctor.worker.process import start
 from proctor.workspace import files
 
 LINGER = 60.0
@@ -101,14 +103,14 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         enclosed = await _enclose(s, policies.for_worker(s, door, intent), folder)
         points = _points(s, enclosed.policy)
         over = asyncio.Event()
-        command = Command(tuple(contract.worker.command or ()), contract.worker.brief, contract.worker.terminal)
+        setting = Setting(brief, intent.model, f"http://{GATEWAY}", policies.TOKEN, str(s.workspace))
         lines = _Listener(s, desk, intent)
         worker = start(
-            command,
-            brief,
+            choose(contract.worker),
+            setting,
             backend=s.backend,
             policy=enclosed.policy,
-            answers=door.answers,
+            door=door,
             on_line=lines.on_line,
             on_exit=over.set,
         )
@@ -219,6 +221,8 @@ async def _over(running: Running) -> Over:
     result = await running.worker.close()
     if running.reason is not None:
         return running.reason[0], result.code, running.reason[1]
+    if running.worker.overstayed:
+        return IterationEnd.LINGERED, result.code, "it did not leave after its last turn"
     if said := running.worker.running.bounds.exceeded(result.signal):
         return IterationEnd.DIED, result.code, said
     if not result.ran:
@@ -238,20 +242,21 @@ class _Listener:
         self._desk = desk
         self._intent = intent
 
-    def on_line(self, source: str, line: bytes, event: WorkerEvent | None) -> None:
+    def on_line(self, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
         running = self._s.running
         if running is None:
             return
         running.last_sign = time.monotonic()
-        running.stream.add(source, line, type(event).__name__.lower() if event else "")
+        running.stream.add(source, line, type(events[0]).__name__.lower() if events else "")
         if source == "stderr" and line.strip():
             running.last_error = line[:500].decode("utf-8", "replace")
-        if event is None or isinstance(event, Note):
+        if all(isinstance(event, Note) for event in events):
             running.claimed_at = None
             running.said += line + b"\n"
             return
-        running.events += 1
-        self._on_event(running, event)
+        running.events += len(events)
+        for event in events:
+            self._on_event(running, event)
         if running.last_sign - running.checked_at > CHECK_EVERY:
             running.checked_at = running.last_sign
             self._s.check_budget()

@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of
     from proctor.doors.gateway.port import Upstream
     from proctor.supervisor.session import Session
 
+TOKEN = "placeholder"  # noqa: S105
+"""Stands where a key would, and is none."""
+
 
 def base(workspace: Path, contract: Contract) -> Policy:
     """What every worker of this contract may see and do, whatever the workspace holds; `proctor sandbox` too."""
@@ -51,8 +54,8 @@ def in_session(policy: Policy, door: Path, task: ev.TaskId, model: str | None) -
         "PROCTOR_ANSWERS": f"{DOOR}/answers",
         "ANTHROPIC_BASE_URL": f"http://{GATEWAY}",
         "OPENAI_BASE_URL": f"http://{GATEWAY}/v1",
-        "ANTHROPIC_API_KEY": "placeholder",
-        "OPENAI_API_KEY": "placeholder",
+        "ANTHROPIC_API_KEY": TOKEN,
+        "OPENAI_API_KEY": TOKEN,
     }
     if model:
         told["PROCTOR_MODEL"] = model

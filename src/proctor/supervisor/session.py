@@ -48,7 +48,7 @@ from proctor.words import (
     SessionStatus,
     Step,
 )
-from proctor.worker.command import Worker
+from proctor.worker.process import Worker
 from proctor.workspace.blast import Blast, LiveBlast
 from proctor.workspace.projection import Projection
 

@@ -103,69 +103,6 @@ class Withdrawn:
 WorkerEvent = Usage | Tool | Result | Claim | Note | Ask | Withdrawn | Started | Trouble | TurnEnded
 
 
-def parse_line(line: bytes) -> WorkerEvent | None:
-    """The event that a line of the `command` protocol holds; None if it is an ordinary log line.
-
-    A known word with fields of the wrong type is a log line too: nothing is guessed.
-    """
-    if not line.lstrip().startswith(b"{") or b'"proctor"' not in line:
-        return None
-    try:
-        data = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    if not isinstance(data, dict):
-        return None
-    try:
-        return _event(data)
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _event(data: dict[str, Any]) -> WorkerEvent | None:
-    match data.get("proctor"):
-        case "usage":
-            model = data.get("model")
-            counts = {key: _count(data.get(key, 0)) for key in ("input", "output", "cache_read", "cache_write")}
-            return Usage(model if isinstance(model, str) else None, **counts)
-        case "tool":
-            return Tool(_word(data["name"]), _mapping(data.get("input")))
-        case "claim":
-            task = data.get("task")
-            if task is not None and (isinstance(task, bool) or not isinstance(task, int | str)):
-                raise TypeError(task)
-            return Claim(task, _word(data["status"]))
-        case "note":
-            return Note(_word(data["text"], 4000))
-        case "ask":
-            asked = data["id"]
-            if not isinstance(asked, int | str) or isinstance(asked, bool):
-                raise TypeError(asked)
-            why = data.get("why", "")
-            return Ask(str(asked)[:200], _word(data["tool"]), _mapping(data.get("input")), str(why)[:2000])
-    return None
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_FIGURE:
-        raise ValueError(value)
-    return value
-
-
-def _word(value: object, limit: int = 200) -> str:
-    if not isinstance(value, str) or not value:
-        raise TypeError(value)
-    return value[:limit]
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise TypeError(value)
-    return value
-
-
 def argument_of(tool_input: dict[str, Any]) -> str:
     """The part of a tool's input that approval rules are matched against: its command, path or host."""
     for key in ("command", "cmd", "path", "file", "host", "url"):

@@ -42,12 +42,15 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A program as it is started. `files` are written into the scratch home first, by path relative to it; `programs`
-    are those that must be found, with what they are installed with."""
+    """A program as it is started. `files` are written into the scratch home first, by path relative to it: only `argv`
+    and `environment` may name the gateway's address, which is another where there are no namespaces. `home`: its home
+    is never the operator's, even if it has no files. `programs` are those that must be found, with what they are
+    installed with."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    home: bool = False
     stdin: Stdin = Stdin.NOTHING
     terminal: bool = False
     programs: tuple[str, ...] = ()
@@ -58,13 +61,16 @@ class Dialect(ABC):
 
     suspends = False
     """Whether an unanswered question stops the agent by itself. It is frozen all the same."""
+    asks = True
+    """Whether it puts questions at all; one that does not is held by its sandbox alone."""
 
     @abstractmethod
     def launch(self, setting: Setting) -> Launch:
         """What to start. UsageError, one line, where the program is not there."""
 
     def begin(self, send: Send, tell: Tell) -> None:
-        """The process runs: say what is to be said first. `send` writes to its stdin, in order, never blocking."""
+        """The process runs: say what is to be said first. `send` writes to its stdin where that is open, else to the
+        answers' FIFO, in order, never blocking."""
         self.send, self.tell = send, tell
 
     @abstractmethod

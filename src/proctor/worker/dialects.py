@@ -1,0 +1,31 @@
+"""Which dialect a contract's worker speaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proctor.worker.dialect import Dialect
+
+if TYPE_CHECKING:
+    from proctor.contract.model import Worker
+
+
+def choose(worker: Worker) -> Dialect:
+    """A dialect for one iteration. Each brings its own libraries, so that only the one that is spoken is loaded."""
+    command = tuple(worker.command or ())
+    match worker.kind:
+        case "claude":
+            from proctor.worker.claude import Claude
+
+            return Claude(command)
+        case "codex":
+            from proctor.worker.codex import Codex
+
+            return Codex(command)
+        case "acp":
+            from proctor.worker.acp import Acp
+
+            return Acp(worker.agent or "", command)
+    from proctor.worker.command import Command
+
+    return Command(command, worker.brief, worker.terminal)

@@ -1,0 +1,354 @@
+"""A running worker: its pipes, its lines, and its end. What the lines mean is its dialect's to say.
+
+The brief is handed over in sealed memory, not as a file of the host: a descriptor of a host file could be
+reopened for writing from inside. Lines are cut at `MAX_LINE`, so that a program that never ends a line
+costs no memory; what a worker does not read costs no more than `MAX_UNSENT`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import termios
+import tty
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from proctor.doors.door import Door
+from proctor.sandbox.policy import DOOR, Policy
+from proctor.sandbox.running import Exit, Running
+from proctor.worker.base import TurnEnded, WorkerEvent
+from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
+
+MAX_LINE = 8 * 1024 * 1024
+"""Bytes: agents put whole files into a line, and half a line means nothing."""
+CHUNK = 256 * 1024
+MAX_UNSENT = 4 * 1024 * 1024
+"""Bytes that wait for a worker to read them."""
+TERMINAL_SIZE = (50, 1000)
+"""Rows and columns."""
+GRACE = 10.0
+"""Seconds that a program has to leave by itself after its agent's last turn, without those in which it stood still."""
+TICK = 0.25
+
+HOME = "home"
+"""In a worker's door: what its scratch home begins with."""
+FILL = 'cp -R "$0/." "$HOME" && exec "$@"'
+PLACES = {
+    "HOME": "",
+    "CLAUDE_CONFIG_DIR": "/.claude",
+    "CODEX_HOME": "/.codex",
+    "XDG_CACHE_HOME": "/.cache",
+    "XDG_CONFIG_HOME": "/.config",
+    "XDG_DATA_HOME": "/.local/share",
+    "XDG_STATE_HOME": "/.local/state",
+}
+"""Where agents keep their state, below a home that is theirs alone."""
+
+
+class Launcher(Protocol):
+    """What starts a program in a sandbox."""
+
+    name: str
+
+    def launch(self, argv: Sequence[str], policy: Policy, *, stdin: int, stdout: int, stderr: int) -> Running:
+        """See `Backend.launch`."""
+
+
+OnLine = Callable[[str, bytes, tuple[WorkerEvent, ...]], None]
+"""Called on the loop for each line: source (`stdout`, `stderr`), the line, the events it holds; what a dialect tells at
+another time comes with the source `harness` and an empty line."""
+
+
+class Lines:
+    """Cuts a stream of chunks into lines."""
+
+    def __init__(self, on_line: Callable[[bytes], None]) -> None:
+        self._on_line = on_line
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+
+    def feed(self, chunk: bytes) -> None:
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            self._add(part)
+            self._cut()
+            self._skipping = False
+        self._add(rest)
+        if self._size > MAX_LINE:
+            self._cut()
+            self._skipping = True
+
+    def end(self) -> None:
+        if self._size:
+            self._cut()
+
+    def _add(self, part: bytes) -> None:
+        if not self._skipping and part:
+            self._parts.append(part)
+            self._size += len(part)
+
+    def _cut(self) -> None:
+        if not self._skipping:
+            self._on_line(b"".join(self._parts).removesuffix(b"\r"))
+        self._parts, self._size = [], 0
+
+
+class Channel:
+    """Writes to a pipe in order and never waits; what is more than `MAX_UNSENT` is dropped."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._unsent = bytearray()
+        self._finished = False
+
+    def send(self, data: bytes) -> None:
+        if not self._finished and len(self._unsent) + len(data) <= MAX_UNSENT:
+            self._unsent += data
+            self._write()
+
+    def finish(self) -> None:
+        """Close it once all is written."""
+        self._finished = True
+        self._write()
+
+    def close(self) -> None:
+        self._finished = True
+        if self._fd >= 0:
+            self._loop.remove_writer(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+
+    def _write(self) -> None:
+        """Write what fits, the rest when there is room: never half a message and no more."""
+        if self._fd < 0:
+            return
+        try:
+            sent = os.write(self._fd, self._unsent) if self._unsent else 0
+        except BlockingIOError:
+            sent = 0
+        except OSError:  # nobody reads any more
+            return self.close()
+        del self._unsent[:sent]
+        if self._unsent:
+            self._loop.add_writer(self._fd, self._write)
+        elif self._finished:
+            self.close()
+        else:
+            self._loop.remove_writer(self._fd)
+
+
+class Worker:
+    """One running worker. Make it with `start`, on the main thread, inside the event loop."""
+
+    def __init__(
+        self,
+        running: Running,
+        dialect: Dialect,
+        channel: Channel,
+        *,
+        on_line: OnLine,
+        on_exit: Callable[[], object],
+        grace: float = GRACE,
+    ) -> None:
+        self.running = running
+        self.turn: TurnEnded | None = None
+        """How the agent's last turn ended, by its own word."""
+        self.overstayed = False
+        """Whether the program did not leave after that: it is to be ended, and counts as completed."""
+        self._dialect = dialect
+        self._channel = channel
+        self._on_line = on_line
+        self._on_exit = on_exit
+        self._loop = asyncio.get_running_loop()
+        self._open: set[int] = set()
+        self._drained = asyncio.Event()
+        self._watching = True
+        self._left = grace
+        self._timer: asyncio.TimerHandle | None = None
+        self._told: list[WorkerEvent] | None = None
+        self._loop.add_reader(running.fileno(), self._has_ended)
+
+    def listen(self, stdout: int, stderr: int | None) -> None:
+        """Read its pipes from now on, and let the dialect begin; the descriptors become the worker's to close."""
+        self._read(stdout, "stdout")
+        if stderr is not None:
+            self._read(stderr, "stderr")
+        self._dialect.begin(self._channel.send, self._tell)
+
+    def _read(self, fd: int, source: str) -> None:
+        os.set_blocking(fd, False)
+        self._open.add(fd)
+        self._loop.add_reader(fd, self._on_readable, fd, Lines(lambda line: self._hear(source, line)))
+
+    def _on_readable(self, fd: int, lines: Lines) -> None:
+        try:
+            chunk = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if chunk:
+            lines.feed(chunk)
+            return
+        lines.end()
+        self._close(fd)
+
+    def _hear(self, source: str, line: bytes) -> None:
+        self._told = told = []
+        try:
+            self._dialect.heard(source, line)
+        finally:
+            self._told = None
+        self._on_line(source, line, tuple(told))
+
+    def _tell(self, event: WorkerEvent) -> None:
+        if isinstance(event, TurnEnded) and self.turn is None:
+            self.turn = event
+            self._channel.finish()
+            self._timer = self._loop.call_later(TICK, self._see_off)
+        if self._told is None:
+            self._on_line("harness", b"", (event,))
+        else:
+            self._told.append(event)
+
+    def _see_off(self) -> None:
+        """Count down the time that the program has to leave."""
+        if not self.running.frozen:
+            self._left -= TICK
+        if self._left > 0:
+            self._timer = self._loop.call_later(TICK, self._see_off)
+        elif self._watching:
+            self.overstayed = True
+            self._has_ended()
+
+    def _close(self, fd: int) -> None:
+        if fd in self._open:
+            self._loop.remove_reader(fd)
+            os.close(fd)
+            self._open.discard(fd)
+        if not self._open:
+            self._drained.set()
+
+    def _has_ended(self) -> None:
+        self._stop_watching()
+        self._on_exit()
+
+    def _stop_watching(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._watching:
+            self._loop.remove_reader(self.running.fileno())
+            self._watching = False
+
+    async def close(self) -> Exit:
+        """End everything that is still alive, read what was left in the pipes, and return how it ended."""
+        self._stop_watching()
+        end = self.running.kill()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._drained.wait(), 2)
+        for fd in list(self._open):
+            self._close(fd)
+        self._stop_watching()  # what was left may have begun the countdown
+        return end
+
+    def release(self) -> None:
+        """Give all descriptors back, once nobody serves the sandbox's sockets any more."""
+        self._channel.close()
+        self.running.close()
+
+    def answer(self, asked: str, allow: bool, reason: str, granted: dict[str, Any] | None = None) -> None:
+        """Give the worker the operator's answer to its question, with the input that was granted."""
+        self._dialect.answer(asked, allow, reason, granted)
+
+    def interrupt(self) -> None:
+        """Ask the agent to stop by itself."""
+        self._dialect.interrupt()
+
+
+def start(
+    dialect: Dialect,
+    setting: Setting,
+    *,
+    backend: Launcher,
+    policy: Policy,
+    door: Door,
+    on_line: OnLine,
+    on_exit: Callable[[], object],
+    grace: float = GRACE,
+) -> Worker:
+    """Start the program in its sandbox and let the dialect speak to it.
+
+    `on_exit` is called once, when the program has ended or should be ended. Raises what `Dialect.launch` and
+    `Backend.launch` raise.
+    """
+    launch = dialect.launch(setting)
+    argv, policy = _housed(launch, policy, backend.name, door)
+    stdin, channel_end = _stdin(launch.stdin, setting.brief, door)
+    reads, writes = zip(*([_terminal()] if launch.terminal else [os.pipe(), os.pipe()]), strict=True)
+    try:
+        running = backend.launch(argv, policy, stdin=stdin, stdout=writes[0], stderr=writes[-1])
+    except BaseException:
+        for fd in (*reads, channel_end):
+            os.close(fd)
+        raise
+    finally:
+        for fd in (stdin, *writes):
+            os.close(fd)
+    worker = Worker(running, dialect, Channel(channel_end), on_line=on_line, on_exit=on_exit, grace=grace)
+    worker.listen(reads[0], reads[1] if len(reads) > 1 else None)
+    return worker
+
+
+def _housed(launch: Launch, policy: Policy, backend: str, door: Door) -> tuple[tuple[str, ...], Policy]:
+    """The command and the walls with what is the dialect's: variables, programs, and a home with files in it.
+
+    Where there are no walls the home would be the operator's: then it is the folder in the door.
+    """
+    argv, environment = launch.argv, {**policy.environment, **launch.environment}
+    if launch.files or launch.home:
+        home = door.folder / HOME
+        home.mkdir(mode=0o700)
+        for name, text in launch.files.items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_text(text)
+        if backend == "none":
+            environment |= {name: f"{DOOR}/{HOME}{below}" for name, below in PLACES.items()}
+        elif launch.files:
+            argv = ("/bin/sh", "-c", FILL, f"{DOOR}/{HOME}", *argv)
+    programs = tuple(dict.fromkeys((*policy.programs, *launch.programs)))
+    return argv, replace(policy, environment=environment, programs=programs)
+
+
+def _stdin(kind: Stdin, brief: str, door: Door) -> tuple[int, int]:
+    """The program's stdin, and the descriptor by which it is spoken to: the other end of it, or the door's FIFO."""
+    if kind is Stdin.OPEN:
+        return os.pipe()
+    stdin = _sealed(brief.encode()) if kind is Stdin.BRIEF else os.open(os.devnull, os.O_RDONLY)
+    # Open for both, so that an answer can be written before the worker comes to read it.
+    return stdin, os.open(door.answers, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _terminal() -> tuple[int, int]:
+    """Both ends of a terminal that changes nothing of what is written to it, and is too wide to break lines."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    termios.tcsetwinsize(theirs, TERMINAL_SIZE)
+    return ours, theirs
+
+
+def _sealed(data: bytes) -> int:
+    """A read-only copy of `data` in memory: a descriptor at its beginning that nobody can write to."""
+    fd = os.memfd_create("brief", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
+    return fd
