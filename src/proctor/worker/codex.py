@@ -1,7 +1,7 @@
 """Codex, spoken to through `codex app-server`: threads, turns and approvals as JSON-RPC over its stdin and stdout.
 
-It is told to ask before every command and every patch and to build no sandbox of its own, for it is in one. Where nobody
-asks, `codex exec` is enough. What differs between the two is how they spell the same items.
+It is told to ask before every command and every patch, and to build no sandbox of its own, for it is in one. Where
+nobody asks, `codex exec` is enough. What differs between the two is how they spell the same items.
 """
 
 from __future__ import annotations

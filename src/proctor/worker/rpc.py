@@ -1,4 +1,4 @@
-"""JSON-RPC over lines, both ways and without I/O: how codex and the agents of the Agent Client Protocol are spoken to."""
+"""JSON-RPC over lines, both ways and without I/O: how codex and ACP agents are spoken to."""
 
 from __future__ import annotations
 

@@ -1,0 +1,281 @@
+"""Any agent of the Agent Client Protocol: one session, one prompt, its questions and its updates.
+
+What is said and heard has the shapes of the protocol's own library. Its connection is not used: that is a set of tasks
+that log what they do not understand, and a dialect is neither asynchronous nor lets a worker write into a log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import acp.schema as wire
+from acp.meta import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION
+from pydantic import BaseModel
+
+from proctor.words import Api
+from proctor.worker import acp_agents
+from proctor.worker.base import Ask, Note, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
+from proctor.worker.dialect import Dialect, Launch, Send, Setting, Tell
+from proctor.worker.rpc import NO_METHOD, Id, Peer
+
+TOOLS = {
+    "execute": "shell",
+    "edit": "write",
+    "delete": "write",
+    "move": "write",
+    "read": "read",
+    "search": "search",
+    "fetch": "fetch",
+}
+HEAD = 2_000
+NOTE = 4_000
+ALLOW, REJECT = ("allow_once",), ("reject_once", "reject_always")
+"""Kinds of options that an answer may choose. One that allows for good is never chosen: the rules are proctor's."""
+
+
+@dataclass(slots=True)
+class Call:
+    """What is known of a tool call so far: it comes in pieces."""
+
+    id: str
+    kind: str = ""
+    title: str = ""
+    name: str = ""
+    raw: dict[str, Any] = field(default_factory=dict)
+    places: list[str] = field(default_factory=list)
+    diffs: list[wire.FileEditToolCallContent] = field(default_factory=list)
+    told: bool = False
+
+    def learn(self, update: wire.ToolCall | wire.ToolCallUpdate) -> None:
+        self.kind = update.kind or self.kind
+        self.title = update.title or self.title
+        self.name = self.name or self.title
+        if isinstance(update.raw_input, dict) and update.raw_input:
+            self.raw = update.raw_input
+        if update.locations:
+            self.places = [location.path for location in update.locations]
+        for content in update.content or ():
+            if isinstance(content, wire.FileEditToolCallContent):
+                self.diffs = [diff for diff in self.diffs if diff.path != content.path] + [content]
+
+    @property
+    def tool(self) -> str:
+        return TOOLS.get(self.kind) or re.sub(r"[^\w.-]+", "_", self.name.lower())[:100] or "tool"
+
+    def input(self) -> dict[str, Any]:
+        """What it is given, with the command or the path under the names that rules look at.
+
+        A call that names several paths has them as `paths` alone, so that it is not judged by the first."""
+        given = dict(self.raw)
+        if self.tool == "shell":
+            given["command"] = self._named("command") or self.title
+        elif self.tool in ("read", "write"):
+            named = self._named("path", "filePath", "filepath", "file_path", "absolute_path")
+            paths = {*(diff.path for diff in self.diffs), *self.places, *([named] if named else [])}
+            given.pop("path", None)
+            given |= {"path": paths.pop()} if len(paths) == 1 else {"paths": sorted(paths)}
+        if self.diffs and "diff" not in given:
+            given["diff"] = "\n".join(f"{d.path}\n{changed(d.old_text or '', d.new_text)}" for d in self.diffs)
+        return given
+
+    def _named(self, *keys: str) -> str:
+        return next((said for key in keys if isinstance(said := self.raw.get(key), str) and said), "")
+
+
+class Acp(Dialect):
+    """A session with one agent. It grants no other input than the one asked for, and takes no reason for a denial:
+    where the agent does nothing more after one, the reason is its next prompt."""
+
+    suspends = True
+
+    def __init__(self, agent: str = "", command: tuple[str, ...] = (), api: Api = Api.MESSAGES) -> None:
+        """`agent` names one that is known; `api` is what the upstream speaks, for one that speaks several."""
+        self._agent, self._command, self._api = agent, command, api
+
+    def launch(self, setting: Setting) -> Launch:
+        self._setting = setting
+        return acp_agents.launch(self._agent, self._command, self._api, setting)
+
+    def begin(self, send: Send, tell: Tell) -> None:
+        super().begin(send, tell)
+        self._peer = Peer(send, self._asked, self._noticed, {"jsonrpc": "2.0"})
+        self._session = self._version = self._text = ""
+        self._calls: dict[str, Call] = {}
+        self._open: dict[str, tuple[Id, list[wire.PermissionOption]]] = {}
+        self._reasons: list[str] = []
+        self._interrupted = False
+        hello = wire.InitializeRequest(
+            protocol_version=PROTOCOL_VERSION,
+            client_capabilities=wire.ClientCapabilities(fs=wire.FileSystemCapabilities(), terminal=False),
+            client_info=wire.Implementation(name="proctor", title="proctor", version="1"),
+        )
+        self._peer.ask(AGENT_METHODS["initialize"], _plain(hello), self._initialized, self._failed)
+
+    def heard(self, source: str, line: bytes) -> None:
+        if source == "stdout":
+            self._peer.heard(line)
+
+    def answer(self, asked: str, allow: bool, reason: str, changed: dict[str, Any] | None = None) -> None:
+        if asked not in self._open:
+            return
+        request, options = self._open.pop(asked)
+        chosen = next((o.option_id for kind in (ALLOW if allow else REJECT) for o in options if o.kind == kind), None)
+        if chosen is None:
+            if allow:
+                self.tell(Trouble("the agent offers no way to allow this once: it is denied"))
+            return self._outcome(request, wire.DeniedOutcome(outcome="cancelled"))
+        if not allow and reason:
+            self._reasons.append(reason)
+        self._outcome(request, wire.AllowedOutcome(outcome="selected", option_id=chosen))
+
+    def interrupt(self) -> None:
+        if self._session:
+            self._interrupted = True
+            cancel = wire.CancelNotification(session_id=self._session)
+            self._peer.notify(AGENT_METHODS["session_cancel"], _plain(cancel))
+            for request, _ in self._open.values():
+                self._outcome(request, wire.DeniedOutcome(outcome="cancelled"))
+            self._open.clear()
+
+    def _outcome(self, request: Id, outcome: wire.AllowedOutcome | wire.DeniedOutcome) -> None:
+        self._peer.reply(request, _plain(wire.RequestPermissionResponse(outcome=outcome)))
+
+    def _initialized(self, result: Any) -> None:
+        agent = wire.InitializeResponse.model_validate(result)
+        if agent.protocol_version != PROTOCOL_VERSION:
+            return self._failed(f"the agent speaks version {agent.protocol_version} of its protocol")
+        self._version = agent.agent_info.version if agent.agent_info else ""
+        new = wire.NewSessionRequest(cwd=self._setting.workspace, mcp_servers=[])
+        self._peer.ask(AGENT_METHODS["session_new"], _plain(new), self._session_started, self._failed)
+
+    def _session_started(self, result: Any) -> None:
+        session = wire.NewSessionResponse.model_validate(result)
+        self._session = session.session_id
+        self.tell(Started(self._version, self._setting.model or "", self._session))
+        modes = session.modes
+        if modes and modes.current_mode_id != "default" and any(m.id == "default" for m in modes.available_modes):
+            # The one that asks; agents may begin in one that decides for itself.
+            mode = wire.SetSessionModeRequest(session_id=self._session, mode_id="default")
+            self._peer.ask(AGENT_METHODS["session_set_mode"], _plain(mode), lambda _: self._begin(), self._failed)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._prompt(self._setting.brief)
+
+    def _prompt(self, words: str) -> None:
+        self._reasons = []
+        block = wire.TextContentBlock(type="text", text=words)
+        prompt = wire.PromptRequest(session_id=self._session, prompt=[block])
+        self._peer.ask(AGENT_METHODS["session_prompt"], _plain(prompt), self._prompted, self._failed)
+
+    def _prompted(self, result: Any) -> None:
+        turn = wire.PromptResponse.model_validate(result)
+        self._speak()
+        if turn.usage:
+            self.tell(usage(turn.usage, self._setting.model))
+        if self._reasons and not self._interrupted:
+            return self._prompt("\n".join(f"Denied: {reason}" for reason in self._reasons))
+        ok = turn.stop_reason == "end_turn"
+        self.tell(TurnEnded(ok, "" if ok else turn.stop_reason))
+
+    def _failed(self, why: str) -> None:
+        self._speak()
+        self.tell(Trouble(why, fatal=True))
+        self.tell(TurnEnded(False, why))
+
+    def _asked(self, request: Id, method: str, params: Any) -> None:
+        if method != CLIENT_METHODS["session_request_permission"]:
+            return self._peer.refuse(request, NO_METHOD, "not known here")
+        asked = wire.RequestPermissionRequest.model_validate(params)
+        self._speak()
+        call = self._learn(asked.tool_call)
+        self._tell_once(call)
+        self._open[str(request)] = request, asked.options
+        agent = "" if asked.session_id == self._session else asked.session_id
+        self.tell(Ask(str(request), call.tool, call.input(), said(asked.tool_call), agent, changeable=False))
+
+    def _noticed(self, method: str, params: Any) -> None:
+        if method == "$/cancel_request" and isinstance(params, dict):
+            withdrawn = str(params.get("requestId"))
+            if self._open.pop(withdrawn, None):
+                self.tell(Withdrawn(withdrawn))
+        elif method == CLIENT_METHODS["session_update"]:
+            self._updated(wire.SessionNotification.model_validate(params).update)
+
+    def _updated(self, update: BaseModel) -> None:
+        match update:
+            case wire.AgentMessageChunk():
+                self._text += _text(update.content)
+                spent = (update.field_meta or {}).get("usage")
+                if spent is not None:
+                    self.tell(usage(wire.Usage.model_validate(spent), self._setting.model))
+            case wire.ToolCallStart() | wire.ToolCallProgress():
+                self._speak()
+                call = self._learn(update)
+                if update.status in ("in_progress", "completed", "failed"):
+                    self._tell_once(call)
+                if update.status in ("completed", "failed"):
+                    del self._calls[call.id]
+                    self.tell(Result(call.id, update.status == "completed", said(update)[:HEAD]))
+
+    def _learn(self, update: wire.ToolCall | wire.ToolCallUpdate) -> Call:
+        call = self._calls.get(update.tool_call_id)
+        if call is None:
+            self._calls[update.tool_call_id] = call = Call(update.tool_call_id)
+            self._reasons = []  # it went on after the denial
+        call.learn(update)
+        return call
+
+    def _tell_once(self, call: Call) -> None:
+        if not call.told:
+            call.told = True
+            self.tell(Tool(call.tool, call.input(), call.id))
+
+    def _speak(self) -> None:
+        """Tell what the agent has said, its pieces together."""
+        if text := self._text.strip():
+            self.tell(Note(text[:NOTE]))
+        self._text = ""
+
+
+def usage(tokens: wire.Usage, model: str | None) -> Usage:
+    """The total tells whether an agent counts what was cached as input too; here it is not."""
+    read, written = tokens.cached_read_tokens or 0, tokens.cached_write_tokens or 0
+    within = read + written if tokens.total_tokens == tokens.input_tokens + tokens.output_tokens else 0
+    return Usage(model, max(tokens.input_tokens - within, 0), tokens.output_tokens, read, written)
+
+
+def said(update: wire.ToolCall | wire.ToolCallUpdate) -> str:
+    """What stands beside a call: a reason while it is asked for, its output once it has ended."""
+    blocks = [content.content for content in update.content or () if isinstance(content, wire.ContentToolCallContent)]
+    return "\n".join(filter(None, map(_text, blocks)))
+
+
+def changed(old: str, new: str) -> str:
+    """The lines that go and those that come, without what is the same before and after them."""
+    before, after = old.splitlines(), new.splitlines()
+    start = _same(zip(before, after, strict=False))
+    end = _same(zip(reversed(before[start:]), reversed(after[start:]), strict=False))
+    gone, come = before[start : len(before) - end], after[start : len(after) - end]
+    return "\n".join([*(f"-{line}" for line in gone), *(f"+{line}" for line in come)])
+
+
+def _same(pairs: Iterable[tuple[str, str]]) -> int:
+    count = 0
+    for one, other in pairs:
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _text(block: BaseModel) -> str:
+    return block.text if isinstance(block, wire.TextContentBlock) else ""
+
+
+def _plain(message: BaseModel) -> dict[str, Any]:
+    return message.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,0 +1,113 @@
+"""How the agents that are known are started: quiet, with the gateway for a model, asking before they act."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from proctor.errors import UsageError
+from proctor.words import Api
+from proctor.worker.dialect import Launch, Setting, Stdin
+
+PROVIDER = "proctor"
+LIMIT = {"context": 200_000, "output": 16_384}
+"""Tokens: of a model that opencode cannot look up."""
+
+
+def launch(agent: str, command: tuple[str, ...], api: Api, setting: Setting) -> Launch:
+    """Start a known agent, by `command` if it is given, or whatever `command` is. UsageError where neither is known."""
+    if agent:
+        start = KNOWN.get(agent)
+        if start is None:
+            raise UsageError(f"worker.agent: {agent[:80]!r} is not known; known are {', '.join(sorted(KNOWN))}")
+        return start(command or (agent,), api, setting)
+    if not command:
+        raise UsageError("worker.kind acp needs worker.agent or worker.command")
+    environment = {
+        "ANTHROPIC_BASE_URL": setting.base,
+        "ANTHROPIC_API_KEY": setting.token,
+        "OPENAI_BASE_URL": f"{setting.base}/v1",
+        "OPENAI_API_KEY": setting.token,
+        "GOOGLE_GEMINI_BASE_URL": setting.base,
+        "GEMINI_API_KEY": setting.token,
+    }
+    return Launch(command, environment, home=True, stdin=Stdin.OPEN, programs=command[:1])
+
+
+def _model(setting: Setting, agent: str) -> str:
+    if not setting.model:
+        raise UsageError(f"worker.model: {agent} has to be told one")
+    return setting.model
+
+
+def _opencode(command: tuple[str, ...], api: Api, setting: Setting) -> Launch:
+    model = _model(setting, "opencode")
+    config: dict[str, Any] = {
+        "provider": {
+            PROVIDER: {
+                "npm": "@ai-sdk/openai-compatible" if api is Api.CHAT else "@ai-sdk/anthropic",
+                "name": PROVIDER,
+                "options": {"baseURL": f"{setting.base}/v1", "apiKey": setting.token},
+                "models": {model: {"name": model, "tool_call": True, "limit": LIMIT}},
+            }
+        },
+        "enabled_providers": [PROVIDER],
+        "model": f"{PROVIDER}/{model}",
+        "small_model": f"{PROVIDER}/{model}",
+        "permission": {"*": "ask", "todowrite": "allow", "todoread": "allow", "question": "deny"},
+        "agent": {"title": {"disable": True}},
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    quiet = ("MODELS_FETCH", "AUTOUPDATE", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE", "PROJECT_CONFIG")
+    environment = {f"OPENCODE_DISABLE_{name}": "1" for name in quiet}
+    environment["OPENCODE_CONFIG_CONTENT"] = json.dumps(config)
+    # Without the project's configuration its instructions are not read either.
+    files = {".config/opencode/AGENTS.md": setting.instructions} if setting.instructions else {}
+    return Launch((*command, "acp"), environment, files, home=True, stdin=Stdin.OPEN, programs=command[:1])
+
+
+def _gemini(command: tuple[str, ...], _: Api, setting: Setting) -> Launch:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"maxAttempts": 1, "enableAutoUpdate": False},
+        "telemetry": {"enabled": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    return Launch(
+        (*command, "--acp", "-m", _model(setting, "gemini"), "--skip-trust"),
+        environment={
+            "GOOGLE_GEMINI_BASE_URL": setting.base,
+            "GEMINI_API_KEY": setting.token,
+            "GEMINI_CLI_NO_RELAUNCH": "true",
+        },
+        files={".gemini/settings.json": json.dumps(settings)},
+        stdin=Stdin.OPEN,
+        programs=command[:1],
+    )
+
+
+def _qwen(command: tuple[str, ...], _: Api, setting: Setting) -> Launch:
+    settings = {
+        "security": {"auth": {"selectedType": "openai"}},
+        "general": {"enableAutoUpdate": False},
+        "telemetry": {"enabled": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "model": {"generationConfig": {"maxRetries": 0}},
+    }
+    return Launch(
+        (*command, "--acp"),
+        environment={
+            "OPENAI_BASE_URL": f"{setting.base}/v1",
+            "OPENAI_API_KEY": setting.token,
+            "OPENAI_MODEL": _model(setting, "qwen"),
+        },
+        files={".qwen/settings.json": json.dumps(settings)},
+        stdin=Stdin.OPEN,
+        programs=command[:1],
+    )
+
+
+Start = Callable[[tuple[str, ...], Api, Setting], Launch]
+KNOWN: dict[str, Start] = {"opencode": _opencode, "gemini": _gemini, "qwen": _qwen}
