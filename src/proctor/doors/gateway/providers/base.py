@@ -26,6 +26,7 @@ class Asked:
     body: Mapping[str, Any]
     raw: bytes
     agent: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,232 @@
+"""What the languages have in common when an answer is read: one that streams, or one JSON document, told by its first
+byte. A server may send anything at all: what makes no sense is passed over, never counted, and never raises."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from proctor.budget.dimensions import Usage
+from proctor.doors.gateway.providers.body import counted
+from proctor.doors.gateway.providers.sse import LONGEST, Events
+from proctor.text import safe_line
+
+MOST_TOKENS: Final = 10**9
+"""No call has more."""
+MOST_GENERATED: Final = 1 << 20
+"""Bytes of generated text that are kept for an estimate."""
+_PENDING: Final = 1 << 18
+_MOST_NAMED: Final = 4_096
+_SPACE: Final = b" \t\r\n\xef\xbb\xbf"
+_START: Final = 96
+
+T = TypeVar("T")
+
+
+def record(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def word(value: Any, limit: int = 200) -> str:
+    """A name or an id; empty if it is no such thing."""
+    return safe_line(value, limit) if isinstance(value, str) else ""
+
+
+def tokens(value: Any) -> int | None:
+    """A number of tokens, None if it cannot be one."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if good else None
+
+
+def nonsense(*values: Any) -> bool:
+    """Whether a report says something that no number of tokens can be."""
+    return any(value is not None and tokens(value) is None for value in values)
+
+
+def inclusive(reported: Any, given: str, generated: str) -> Usage | None:
+    """A report of OpenAI's kind: the input includes what was read from and written to a cache, the output what was
+    reasoned. Servers that say so by their total leave either out; theirs is then added, never twice."""
+    said = record(reported)
+    if nonsense(said.get(f"{given}_tokens"), said.get(f"{generated}_tokens")):
+        return None
+    prompt, output = tokens(said.get(f"{given}_tokens")), tokens(said.get(f"{generated}_tokens"))
+    if prompt is None and output is None:
+        return None
+    prompt, output = prompt or 0, output or 0
+    details, of_output = record(said.get(f"{given}_tokens_details")), record(said.get(f"{generated}_tokens_details"))
+    read = _first(details.get("cached_tokens"), said.get("prompt_cache_hit_tokens"), said.get("cached_tokens"),
+                  said.get("cache_read_input_tokens"))  # fmt: skip
+    written = _first(details.get("cache_write_tokens"), details.get("cache_creation_tokens"),
+                     said.get("cache_creation_input_tokens"))  # fmt: skip
+    reasoned = _first(of_output.get("reasoning_tokens"), said.get("reasoning_tokens"))
+    total = tokens(said.get("total_tokens"))
+    beside = total is not None and total - prompt - output
+    if beside and reasoned and beside in (reasoned, reasoned + read + written):
+        output += reasoned
+        beside -= reasoned
+    if read + written > prompt or (beside and beside == read + written):
+        prompt += read + written
+    return Usage(
+        input=prompt - read - written,
+        output=output,
+        cache_read=read,
+        cache_write=written,
+        reasoning=min(reasoned, output),
+    )
+
+
+def _first(*values: Any) -> int:
+    return next((found for found in map(tokens, values) if found), 0)
+
+
+class Answer:
+    """A `Reading`; each language says what an event and what a document means."""
+
+    deltas: tuple[bytes, ...] = ()
+    """What the beginning of an event has that only carries on a text: it is read when an estimate wants it."""
+
+    def __init__(self) -> None:
+        self.usage: Usage | None = None
+        self.final = False
+        self.complete = False
+        self.message = ""
+        self.model = ""
+        self.named: list[str] = []
+        self.error = ""
+        self._events: Events | None = None
+        self._document: list[bytes] | None = None
+        self._size = 0
+        self._pending: list[bytes] = []
+        self._waiting = 0
+        self._texts: list[bytes] = []
+        self._length = 0
+
+    # Each language's own.
+
+    def event(self, data: bytes) -> None:
+        """One event of a stream."""
+
+    def document(self, value: Any) -> None:
+        """The whole of an answer that does not stream, or one part of a list of them."""
+
+    def delta(self, data: bytes) -> Iterator[str]:
+        """What an event of `deltas` adds to a text."""
+        yield from ()
+
+    # The same for all.
+
+    def feed(self, chunk: bytes) -> None:
+        if self._events is None and self._document is None:
+            chunk = chunk.lstrip(_SPACE)
+            if not chunk:
+                return
+            if chunk[:1] in (b"{", b"["):
+                self._document = []
+            else:
+                self._events = Events()
+        if self._events is not None:
+            for data in self._events.feed(chunk):
+                self._read(data)
+        elif self._document is not None and self._size <= LONGEST:
+            self._document.append(chunk)
+            self._size += len(chunk)
+
+    def end(self) -> None:
+        if self._events is not None:
+            for data in self._events.end():
+                self._read(data)
+            self._events = None
+        if self._document:
+            whole = b"".join(self._document)
+            self._document = None
+            self._read_document(whole)
+
+    def generated(self) -> bytes:
+        self._collect()
+        return b"".join(self._texts)
+
+    def _read(self, data: bytes) -> None:
+        start = data[:_START]
+        for mark in self.deltas:
+            if mark in start:
+                self._pending.append(data)
+                self._waiting += len(data)
+                if self._waiting > _PENDING:
+                    self._collect()
+                return
+        self.event(data)
+
+    def _collect(self) -> None:
+        pending, self._pending, self._waiting = self._pending, [], 0
+        for data in pending:
+            if self._length > MOST_GENERATED:
+                return
+            for text in self.delta(data):
+                self.wrote(text)
+
+    def _read_document(self, whole: bytes) -> None:
+        try:
+            value = msgspec.json.decode(whole)
+        except (msgspec.MsgspecError, RecursionError):
+            value = None
+        if value is None:
+            self._read_pieces(whole)
+        elif isinstance(value, list):
+            for one in value:
+                self.document(one)
+        else:
+            self.document(value)
+
+    def _read_pieces(self, whole: bytes) -> None:
+        """What stands whole in a list that broke off; of anything else, its bytes as what was generated."""
+        text, at = whole.decode(errors="replace"), 1
+        decoder = json.JSONDecoder()
+        while whole[:1] == b"[":
+            at += len(text[at : at + 64]) - len(text[at : at + 64].lstrip(" \t\r\n,"))
+            try:
+                value, at = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                break
+            self.document(value)
+        self.wrote(text[at:])
+
+    def wrote(self, text: Any) -> None:
+        """A piece of what was generated."""
+        if isinstance(text, str) and text and self._length <= MOST_GENERATED:
+            piece = text.encode(errors="replace")
+            self._texts.append(piece)
+            self._length += len(piece)
+
+    def wrote_all(self, value: Any) -> None:
+        """All words in a piece of what was generated."""
+        self.wrote(counted([value]).decode())
+
+    def called(self, name: Any) -> None:
+        """One call of a tool."""
+        if len(self.named) < _MOST_NAMED:
+            self.named.append(word(name) or "?")
+
+    def failed(self, error: Any) -> None:
+        """An error in an answer that began well."""
+        said = record(error)
+        kind = word(said.get("type")) or word(said.get("code")) or word(said.get("status"))
+        message = word(said.get("message"), 500) or word(error, 500)
+        self.error = ": ".join(filter(None, (kind, message))) or "an error that says nothing"
+
+
+def decoded(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
+    """What an event holds, None if that cannot be read."""
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
