@@ -99,7 +99,7 @@ def _rooms(ceiling: Ceiling, spent: Spent, cheaper: bool) -> Iterable[_Left]:
     held = spent.reserved.get(dimension, 0)
     limit = ceiling.end if cheaper else ceiling.limit
     used = spent.session.get(dimension, Figure(0)).used
-    if dimension in _CALLS:
+    if dimension in CALLS:
         yield _Left(dimension, Scope.SESSION, limit - used - held, limit, ceiling.action)
         for scope, share, own in (
             (Scope.TASK, ceiling.per_task, spent.task),
@@ -109,7 +109,7 @@ def _rooms(ceiling: Ceiling, spent: Spent, cheaper: bool) -> Iterable[_Left]:
                 yield _Left(dimension, scope, share - own.get(dimension, 0) - held, share, None)
 
 
-_CALLS = (
+CALLS = (
     Dimension.TOKENS,
     Dimension.PREFIX_TOKENS,
     Dimension.GENERATED_TOKENS,

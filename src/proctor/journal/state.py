@@ -16,6 +16,7 @@ from proctor.words import (
     Dimension,
     Level,
     Light,
+    RequestKind,
     RequestOutcome,
     SessionStatus,
     Source,
@@ -63,6 +64,10 @@ class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     outcome: RequestOutcome | None = None
     by: str = ""
     reason: str = ""
+
+
+def _granted(request: RequestState) -> bool:
+    return request.outcome is RequestOutcome.GRANTED
 
 
 class CheckpointState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -230,6 +235,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def open_requests(self) -> tuple[RequestState, ...]:
         """What waits for the operator, oldest first."""
         return tuple(r for r in self.requests if r.outcome is None)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Hosts that the operator granted, as `name:port`."""
+        granted = (r.opened.input for r in self.requests if r.opened.request is RequestKind.HOST and _granted(r))
+        return tuple(dict.fromkeys(f"{asked['host']}:{asked['port']}" for asked in granted))
 
     @property
     def open_tasks(self) -> tuple[TaskState, ...]:

@@ -13,7 +13,8 @@ from proctor.budget import burn
 from proctor.budget.dimensions import Ceiling, Usage, add, larger, merge_tokens
 from proctor.budget.thresholds import Binding, binding
 from proctor.doors.gateway import prices
-from proctor.journal.events import Figure
+from proctor.journal.events import Figure, ModelCall
+from proctor.journal.state import metered
 from proctor.words import Dimension, Source
 
 TOKEN_DIMENSIONS = (Dimension.TOKENS, Dimension.PREFIX_TOKENS, Dimension.GENERATED_TOKENS)
@@ -23,9 +24,15 @@ MAX_SAMPLES = 4000
 
 @dataclass(slots=True)
 class Meter:
-    """What one iteration used so far."""
+    """What one iteration used so far.
+
+    `metered` is what the gateway measured. Once there is any, what the worker reports of itself and what is estimated
+    from its output count no more; while `waits` for it, neither counts before the iteration's end.
+    """
 
     model: str | None = None
+    waits: bool = False
+    metered: dict[Dimension, Figure] = field(default_factory=dict)
     reported: Usage | None = None
     reported_cost: int = 0
     estimated: Usage = field(default_factory=Usage)
@@ -72,10 +79,21 @@ class Account:
 
     # --- one iteration ------------------------------------------------------------------------
 
-    def begin(self, model: str | None, since: Mapping[Dimension, Figure] | None = None) -> None:
-        """An iteration begins: what it uses is counted apart, from the totals in `since` or those of now on."""
+    def begin(
+        self, model: str | None, since: Mapping[Dimension, Figure] | None = None, *, metered: bool = False
+    ) -> None:
+        """An iteration begins: what it uses is counted apart, from the totals in `since` or those of now on.
+
+        `metered`: its model calls come through the gateway.
+        """
         self._begin = {dimension: figure.used for dimension, figure in (since or self.figures()).items()}
-        self._meter = Meter(model)
+        self._meter = Meter(model, waits=metered)
+
+    def meter(self, call: ModelCall) -> None:
+        """One model call, as the gateway measured it."""
+        target = self._base if self._meter is None else self._meter.metered
+        for dimension, figure in metered(call).items():
+            target[dimension] = target.get(dimension, Figure(0)) + figure
 
     def report(self, model: str | None, usage: Usage) -> None:
         """Tokens of one model call as the worker reports them."""
@@ -86,6 +104,11 @@ class Account:
         cost = self._price(model or meter.model, usage)
         meter.reported_cost += cost or 0
         meter.unpriced = meter.unpriced or cost is None
+
+    @property
+    def metering(self) -> bool:
+        """Whether the running iteration's model calls come through the gateway."""
+        return self._meter is not None and bool(self._meter.metered)
 
     def estimate(self, prefix: int = 0, generated: int = 0) -> None:
         """Tokens counted here, in the brief (`prefix`) and in the output (`generated`)."""
@@ -108,6 +131,7 @@ class Account:
         """The iteration is over and counted; returns what it used. Nothing, where none was running."""
         if self._meter is None:
             return {}
+        self._meter.waits = False
         used = self.iteration_used()
         totals = self.figures()
         cost = self._of(self._meter).get(Dimension.COST)
@@ -145,6 +169,10 @@ class Account:
         """Whether the last iteration used tokens for which no price is known."""
         return self._unpriced
 
+    def price(self, model: str | None, usage: Usage) -> prices.Price | None:
+        """The price of one call now; None where there is none."""
+        return prices.price(model, usage, at=datetime.now(UTC), overrides=self._overrides)
+
     def binding(self, ceilings: Sequence[Ceiling], task_spent: Mapping[Dimension, int]) -> Binding | None:
         """The strictest limit reached now, if any."""
         iteration = self.iteration_used() if self._meter is not None else None
@@ -156,6 +184,11 @@ class Account:
         return figure.used if figure else 0
 
     def _of(self, meter: Meter) -> dict[Dimension, Figure]:
+        if meter.metered or meter.waits:
+            calls = meter.metered.get(Dimension.TOOL_CALLS, Figure(0))
+            # An answer's tool call may run many: those are known from the worker alone.
+            tools = calls if calls.used >= meter.tools else Figure(meter.tools, Source.REPORTED)
+            return {**meter.metered, Dimension.TOOL_CALLS: tools}
         if not (meter.estimated.total or meter.reported):
             return {Dimension.TOOL_CALLS: Figure(meter.tools, Source.REPORTED)}
         estimated_cost = self._price(meter.model, meter.estimated)
@@ -167,9 +200,7 @@ class Account:
         return {**merge_tokens(meter.reported, meter.estimated), Dimension.COST: cost, Dimension.TOOL_CALLS: tools}
 
     def _price(self, model: str | None, usage: Usage) -> int | None:
-        if model is None:
-            return None
-        found = prices.price(model, usage, at=datetime.now(UTC), overrides=self._overrides)
+        found = self.price(model, usage)
         return found.micro if found else None
 
     # --- rates --------------------------------------------------------------------------------

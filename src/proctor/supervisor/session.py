@@ -16,11 +16,13 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from proctor import notify
+from proctor.budget.admission import CALLS
 from proctor.budget.dimensions import Ceiling
 from proctor.budget.thresholds import Binding, Scope, crossings, level_of
 from proctor.checkpoint.repository import Store
+from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
-from proctor.journal.state import State, TaskState
+from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import Journal
 from proctor.journal.stream import StreamWriter
 from proctor.oracle.frozen import Frozen
@@ -57,6 +59,10 @@ SPEND_EVERY = 1.0
 CLOCK_EVERY = 10.0
 """Seconds between rows of spending when only the clocks moved."""
 GAUGES_EVERY = 0.25
+STILL = (RequestKind.TOOL, RequestKind.HOST)
+"""Requests of a worker: it stands still while one is open."""
+GRACE = 10.0
+"""Seconds at a ceiling that calls in flight have to end by themselves, and a worker that was refused a call to stop."""
 CLOCKS = (Dimension.WALL_CLOCK, Dimension.ELAPSED)
 
 
@@ -68,6 +74,17 @@ def _above(program: str) -> set[str]:
 
 class Interrupted(Exception):
     """The operator wants something that ends the running step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A model call that was not admitted: the limit it did not fit under (None: its model has no price), in words;
+    whose call it was, and by how much that ceiling had been raised."""
+
+    bound: Binding | None
+    said: str
+    task: ev.TaskId | None = None
+    raised: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +118,11 @@ class Running:
     checked_at: float = 0.0
     events: int = 0
     last_error: str = ""
+    gateway: Gateway | None = None
+    held_calls: int = 0
+    refusal: Refused | None = None
+    ending: tuple[float, IterationEnd, str] | None = None
+    """When the worker is ended at the latest, how, and why: calls in flight end by themselves before."""
     live: LiveBlast = field(default_factory=LiveBlast)
     touched: bool = False
     before: Before | None = None
@@ -154,6 +176,8 @@ class Session:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     counting: asyncio.Lock = field(default_factory=asyncio.Lock)
     resting: tuple[SessionStatus, str | None] | None = None
+    lacking: Refused | None = None
+    """Why the last call that was refused did not fit; it binds until a ceiling is raised."""
     moved_in: int = 0
     """The last iteration in which something of the operator's was moved or replaced under a worker."""
     _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)
@@ -243,9 +267,15 @@ class Session:
 
     # --- motion -------------------------------------------------------------------------------
 
+    @property
+    def waiting_requests(self) -> list[RequestState]:
+        """What a worker asked and the operator has not answered."""
+        return [r for r in self.state.open_requests if r.opened.request in STILL]
+
     def settle_motion(self) -> None:
         """Make worker, clock and status word agree with what is open: the one place that freezes and thaws."""
-        waiting = [r for r in self.state.open_requests if r.opened.request is RequestKind.TOOL]
+        waiting = self.waiting_requests
+        limited = self.running is not None and self.state.limited is not None
         still = self.paused or bool(waiting)
         if self.running is not None:
             process = self.running.worker.running
@@ -254,11 +284,13 @@ class Session:
             elif not still and process.frozen:
                 self.running.thaw()
         working = self.resting is None
-        self.account.clock(working and not still)
+        self.account.clock(working and not still and not limited)
         if waiting:
             self.status(SessionStatus.ASKING, f"request:{waiting[0].id}")
         elif self.paused:
             self.status(SessionStatus.PAUSED, "operator")
+        elif limited:
+            self.status(SessionStatus.WAITING, "provider_limit")
         else:
             self.status(*(self.resting or (SessionStatus.RUNNING, None)))
 
@@ -284,6 +316,39 @@ class Session:
         if self.running is not None and self.running.reason is None:
             self.running.reason = how, detail
             self.running.over.set()
+
+    def end_soon(self, how: IterationEnd, detail: str) -> None:
+        """Ask for the end of the running iteration once no model call is in flight, or after a grace."""
+        if self.running is not None and self.running.ending is None:
+            self.running.ending = time.monotonic() + GRACE, how, detail
+
+    def refused(self, refusal: Refused) -> None:
+        """A model call did not fit: the worker hears it and may stop by itself, and is ended if it does not."""
+        if self.running is None or self.running.refusal is not None:
+            return
+        self.running.refusal = self.lacking = refusal
+        self.log("gateway", refusal.said)
+        if refusal.bound is not None:
+            scope = "" if refusal.bound.scope is Scope.SESSION else f" of one {refusal.bound.scope}"
+            self.end_soon(IterationEnd.BUDGET, f"{refusal.bound.dimension}{scope}")
+        else:
+            self.end_soon(IterationEnd.BUDGET, "unpriced")
+
+    def see_to_the_end(self) -> None:
+        """End the worker whose end was asked for, when nothing of it is in flight; called with each beat."""
+        running = self.running
+        if running is None or running.ending is None or running.reason is not None:
+            return
+        latest, how, detail = running.ending
+        in_flight = running.gateway.in_flight if running.gateway else 0
+        if time.monotonic() >= latest or (running.refusal is None and not in_flight):
+            self.end_worker(how, detail)
+
+    def saw_call(self) -> None:
+        """The worker's model has answered: a sign of life."""
+        if self.running is not None:
+            self.running.last_sign = time.monotonic()
+            self.running.events += 1
 
     def interrupt(self, order: Order) -> None:
         """An order that needs the running step to end."""
@@ -333,8 +398,18 @@ class Session:
         """The limit that binds now, for a task if one is named. `degrade` binds once; then its reserve is left."""
         task = self.state.task(self.running.task) if self.running else task
         bound = self.account.binding(self.ceilings, task.spent if task else {})
-        degraded = bound is not None and bound.action is Exhaustion.DEGRADE and self.state.degraded
-        return None if degraded else bound
+        if bound is not None and bound.action is Exhaustion.DEGRADE and self.state.degraded:
+            bound = None
+        return bound or self._lacks(task)
+
+    def _lacks(self, task: TaskState | None) -> Binding | None:
+        """The limit under which the last refused call did not fit, if it still holds: for its task, or until raised."""
+        lacking = self.lacking
+        if lacking is None or lacking.bound is None or lacking.bound.scope is Scope.ITERATION:
+            return None
+        if lacking.bound.scope is Scope.TASK:
+            return lacking.bound if task is not None and task.id == lacking.task else None
+        return lacking.bound if self.state.raised.get(lacking.bound.dimension, 0) == lacking.raised else None
 
     @property
     def degrading(self) -> bool:
@@ -357,9 +432,19 @@ class Session:
                 amounts = f"{format_amount(c.dimension, c.used)} of {format_amount(c.dimension, c.limit)}"
                 urgent = "high" if c.level is Level.HARD else "normal"
                 self.notice(f"{c.dimension} reached its {c.level} level: {amounts}", f"budget:{c.dimension}", urgent)
-        if self.running is not None and (bound := self.binding()):
-            scope = "" if bound.scope is Scope.SESSION else f" of one {bound.scope}"
-            self.end_worker(IterationEnd.BUDGET, f"{bound.dimension}{scope}")
+        if self.running is not None and self.running.refusal is None and (bound := self.binding()):
+            self._bind(bound)
+        self.see_to_the_end()
+
+    def _bind(self, bound: Binding) -> None:
+        """A limit is reached under a worker. What ends is told by the limit; a call in flight is never cut for it."""
+        cheaper = self.terms.contract.worker.cheaper
+        if bound.action is Exhaustion.DEGRADE and cheaper is not None and self.account.metering:
+            self.append(ev.Degraded(dimension=bound.dimension, model=cheaper.model))
+            return
+        scope = "" if bound.scope is Scope.SESSION else f" of one {bound.scope}"
+        end = self.end_soon if bound.dimension in CALLS else self.end_worker
+        end(IterationEnd.BUDGET, f"{bound.dimension}{scope}")
 
     def spend(self, force: bool = False) -> None:
         """Write what was used as a row, at a bounded rate."""
@@ -394,6 +479,8 @@ class Session:
                 "lines": self.running.stream.lines,
                 "cpu_s": self.running.cpu,
                 "model": self.running.model,
+                "calls": self.running.gateway.in_flight if self.running.gateway else 0,
+                "held": self.running.held_calls,
                 "nested": list(self.running.nested),
                 "nested_more": self.running.nested_more,
             }

@@ -38,7 +38,7 @@ from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
 from proctor.supervisor.whereabouts import settle_in
 from proctor.trees import remove_tree
-from proctor.words import CheckpointKind, Dimension, SessionStatus, Source, TaskStatus
+from proctor.words import CallEnd, CheckpointKind, Dimension, SessionStatus, Source, TaskStatus
 from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
@@ -127,6 +127,7 @@ async def open_session(
         disk=Watch(workspace, folder, contract.sandbox.limits.growth),
     )
     session.log("sandbox", backend.describe())
+    settle_lost(session)
     if state.intent is not None:  # a worker was running when its supervisor died
         walled = backend.name == WALLED
         for line in projection.restore_logs() if walled else projection.restore():
@@ -149,6 +150,33 @@ async def open_session(
     if options.reset_plateau:
         session.append(ev.PlateauReset(by="operator"))
     return session, desk
+
+
+def settle_lost(s: Session) -> None:
+    """Model calls that were in flight when a supervisor died: they cost what was reserved for them, for all we know."""
+    state = s.state
+    rows: list[ev.Event] = [
+        ev.ModelCall(
+            call=asked.call,
+            iteration=asked.iteration,
+            task=state.intent.task if state.intent else None,
+            api=asked.api,
+            model=asked.model,
+            end=CallEnd.LOST,
+            input=asked.prefix,
+            output=asked.output,
+            source=Source.ESTIMATED,
+            micro=asked.micro,
+            why="its supervisor died before its end was known",
+        )
+        for asked in state.calling.values()
+    ]
+    if state.limited is not None:
+        rows.append(ev.ProviderLimited(upstream=state.limited.upstream, over=True))
+    for row in rows:
+        if isinstance(row, ev.ModelCall):
+            s.account.meter(row)
+    s.append(*rows)
 
 
 def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str, bounds: Bounds) -> None:

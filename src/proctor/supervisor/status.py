@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from proctor.budget.thresholds import level_of
-from proctor.journal.state import State
+from proctor.journal.state import State, Tally
 from proctor.words import Dimension, Level, Source
 
 
@@ -37,6 +39,12 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
             for task in state.tasks
         ],
         "budget": _budget(state, gauges.get("figures", {}) if alive else {}),
+        "calls": {
+            "billed": _tally(state.billed),
+            "trajectory": _tally(state.trajectory),
+            "in_flight": len(state.calling),
+        },
+        "waiting": _limited(state),
         "plateau": {
             "state": state.plateau.light,
             "rule": state.plateau.rule,
@@ -60,6 +68,20 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
         "quarantined": list(state.quarantined),
         "autorun": list(state.autorun),
     }
+
+
+def _tally(tally: Tally) -> dict[str, Any]:
+    """Model calls, summed. `billed` is all of them, `trajectory` each answered one once; cost in micro-dollars."""
+    shown = msgspec.structs.asdict(tally)
+    shown["cost"] = shown.pop("micro")
+    return shown
+
+
+def _limited(state: State) -> dict[str, Any] | None:
+    """The provider's own limit that calls wait for; `until` in seconds since the epoch, if known."""
+    if state.limited is None:
+        return None
+    return {"upstream": state.limited.upstream, "why": state.limited.why, "until": state.limited.until}
 
 
 def _budget(state: State, live: Mapping[str, Any]) -> dict[str, Any]:
