@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Where = Literal["headers", "start", "text", "tool", "usage", "stop"]
@@ -152,9 +152,16 @@ Script = Callable[[View], Turn]
 
 
 def steps(*turns: Turn, then: Turn | None = None) -> Script:
-    """The turns of one conversation in order, then `then` for ever."""
+    """The turns of one conversation in order, then `then` for ever. A client without tools is told all at once."""
     last = then or Turn("Done.")
-    return lambda view: turns[view.nth] if view.nth < len(turns) else last
+    every = Turn("\n\n".join(turn.say for turn in turns), tuple(action for turn in turns for action in turn.do))
+
+    def choose(view: View) -> Turn:
+        if not view.tools and len(turns) > 1:
+            return replace(every, faults=turns[0].faults)
+        return turns[view.nth] if view.nth < len(turns) else last
+
+    return choose
 
 
 def by_prompt(cases: Mapping[str, Script], otherwise: Script | None = None) -> Script:

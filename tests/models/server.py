@@ -23,6 +23,8 @@ APIS: dict[str, ModuleType] = {"messages": messages, "responses": responses, "ch
 IDS = {"messages": "msg_", "responses": "resp_", "chat": "chatcmpl-", "gemini": "gem-"}
 CALL_IDS = {"messages": "toolu_", "responses": "call_", "chat": "call_", "gemini": "call_"}
 LARGEST = 1 << 26
+ENOUGH = 300
+"""Tries of one and the same request after which a client is taken for one that never stops."""
 
 
 class Models:
@@ -135,6 +137,7 @@ class Models:
         self.rows.append(row)
         self.bodies.append(view.raw)
         try:
+            assert row.tries < ENOUGH, "a client that never stops"
             turn = aside[1] if aside else self.script(view)
             answer = self._made(turn, view, row)
         except Exception as error:

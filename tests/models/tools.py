@@ -10,6 +10,9 @@ from typing import Any
 
 from models.script import Action, Agent, Edit, Read, Shell, Tool, View, Write
 
+SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""What mini-swe-agent waits for: it does not end because its model has nothing more to do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -22,6 +25,8 @@ class Call:
 def translated(say: str, actions: Iterable[Action], view: View, root: str) -> tuple[str, list[Call]]:
     """The text and the tool calls of a turn. Paths are relative to `root`, the workspace as the client knows it."""
     wanted = list(actions)
+    if not wanted and "bash" in view.tools and SUBMIT in view.system + view.prompt:
+        wanted = [Shell(f"echo {SUBMIT}")]
     if not view.tools and not any(isinstance(action, Tool) for action in wanted):
         return _spoken(say, wanted, view), []
     return say, [_call(action, view, Path(root)) for action in wanted]
