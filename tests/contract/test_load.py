@@ -275,11 +275,16 @@ def test_a_pattern_that_would_name_nothing_is_refused(refusal: Refusal, pattern:
     assert why in line
 
 
+@pytest.mark.parametrize(
+    "host", ["http://a.example", "a.example:0", "127.1", "'*'", "bücher.example", "'a.example\\te'"]
+)
+def test_a_host_that_could_be_read_in_two_ways_is_refused(refusal: Refusal, host: str) -> None:
+    (line,) = refusal(f"{SMALLEST}sandbox: {{hosts: [a.example, '*.b.example:8080', {host}]}}\n")
+    assert line.startswith("proctor.yaml:5: sandbox.hosts[2]: ")
+
+
 def test_what_is_not_built_yet_may_be_set_to_off(write: Write) -> None:
-    text = (
-        "state: {commits: none, environment: {secrets: [], setup: null}}\n"
-        "actions: {}\n"
-    )
+    text = "state: {commits: none, environment: {secrets: [], setup: null}}\nactions: {}\n"
     progress = (
         "progress: {checks: [{run: [x], repeat: 1, artifact: off}], smoke: null, plateau: {stalled: 0, no_op: 0}}\n"
     )

@@ -25,6 +25,7 @@ from proctor.contract.values import (
     Duration,
     Family,
     Git,
+    Hosts,
     KeyName,
     Money,
     Number,
@@ -292,7 +293,7 @@ class Limits(Section):
 
 class Sandbox(Section):
     kind: SandboxKind = SandboxKind.BWRAP
-    hosts: Words = ()
+    hosts: Hosts = ()
     git: Git = Git.AUTO
     """The worker's private repository: borrowed from the workspace's own, or an empty one where there is none."""
     unix_sockets: bool = True
@@ -325,6 +326,8 @@ class Price(Section):
     cache_read: Money | None = None
     """As `input` where it is not given; so is `cache_write`."""
     cache_write: Money | None = None
+    cache_write_1h: Money | None = None
+    """Twice `input` where it is not given."""
 
     @model_validator(mode="before")
     @classmethod

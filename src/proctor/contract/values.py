@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from proctor import units
+from proctor.contract import hosts
 
 
 class WorkerKind(StrEnum):
@@ -224,6 +225,11 @@ def _address(text: str) -> str:
     return text.rstrip("/")
 
 
+def _host(text: str) -> str:
+    hosts.grant(text)
+    return text
+
+
 def _key_name(text: str) -> str:
     """Never the key itself: the contract is a file that the worker can read."""
     if not re.fullmatch(r"env:[A-Za-z_][A-Za-z0-9_]*|file:.+|keyring:[^/]+/.+", text):
@@ -254,5 +260,6 @@ Patterns = Annotated[tuple[Annotated[Text, AfterValidator(_pattern)], ...], OneO
 """In the language of `.gitignore`."""
 Variables = Annotated[tuple[Annotated[Text, AfterValidator(_variable)], ...], OneOrMany()]
 ToolPatterns = Annotated[tuple[Annotated[Text, AfterValidator(_tool_pattern)], ...], OneOrMany()]
+Hosts = Annotated[tuple[Annotated[Text, AfterValidator(_host)], ...], OneOrMany()]
 Address = Annotated[Text, AfterValidator(_address)]
 KeyName = Annotated[Text, AfterValidator(_key_name)]
