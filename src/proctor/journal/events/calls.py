@@ -29,6 +29,7 @@ class ModelCall(Event, frozen=True, tag="model_call"):
     `subscription` that is what it would cost by list, `notional` where no ceiling counts it. `tools` are the tool calls
     in the answer, a lower bound where one runs many. `latency` and `first` (to the first byte) are milliseconds.
     `retries` are the gateway's own tries before the one that counts. `message` and `request` are the provider's ids.
+    `tier` is a service that costs more or less than the usual one, such as `priority`.
     A `duplicate` is an answer that an earlier row counted: it adds nothing. A `repeat` asks again what an answered call
     had asked: it is billed, and the trajectory has it once. `changed` says what the gateway changed of it.
     """
@@ -59,6 +60,7 @@ class ModelCall(Event, frozen=True, tag="model_call"):
     message: str = ""
     request: str = ""
     agent: str = ""
+    tier: str = ""
     duplicate: bool = False
     repeat: bool = False
     changed: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked, Limited, Refusal
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.limits import later
-from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tokens, word
+from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tier, tokens, word
 from proctor.words import Api
 
 _LEAST_THINKING: Final = 1_024
@@ -46,7 +46,17 @@ class Anthropic:
         body.section(read, "thinking")
         api = Api.COUNT_TOKENS if counts else Api.MESSAGES
         most = body.whole(read, "max_tokens")
-        return Asked(api, model, body.flag(read, "stream"), most, read, raw, paths.agent(headers), path)
+        return Asked(
+            api,
+            model,
+            body.flag(read, "stream"),
+            most,
+            read,
+            raw,
+            paths.agent(headers),
+            path,
+            tier(read.get("speed") or read.get("service_tier")),
+        )
 
     def rewritten(
         self, asked: Asked, model: str | None = None, most_output: int | None = None
@@ -65,7 +75,7 @@ class Anthropic:
         return body.counted(asked.body.get(name) for name in ("tools", "system", "messages"))
 
     def reading(self, asked: Asked) -> Answer:
-        return Counted() if asked.api is Api.COUNT_TOKENS else _Message()
+        return Counted(asked) if asked.api is Api.COUNT_TOKENS else _Message(asked)
 
     def refusal(self, asked: Asked, message: str) -> Refusal:
         return self._said(402, message, {"x-should-retry": "false"})
@@ -105,8 +115,8 @@ _EVENT: Final = msgspec.json.Decoder(_Event)
 class _Message(Answer):
     deltas = (b'"content_block_delta"',)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, asked: Asked) -> None:
+        super().__init__(asked)
         self._said: dict[str, Any] = {}
         self._open: dict[int, Any] = {}
         """Calls of tools that have begun, by their block."""
@@ -165,6 +175,7 @@ class _Message(Answer):
     def _report(self, reported: Any) -> None:
         """Later reports are of the whole so far; what one leaves out, or has as zero where it was not, stays."""
         said = record(reported)
+        self.served(said.get("speed") or said.get("service_tier"))
         for name, value in said.items():
             if name == "output_tokens" or value or name not in self._said:
                 self._said[name] = value

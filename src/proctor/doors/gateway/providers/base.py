@@ -16,7 +16,8 @@ from proctor.words import Api
 class Asked:
     """A request for a model, as far as it matters here. `body` is decoded and not to be changed, `raw` as it came.
 
-    `most_output` is the client's own limit, None where it names none. `agent` is the sub-agent that asks, if said.
+    `most_output` is the client's own limit, for all answers it asks for at once; None where it names none. `agent` is
+    the sub-agent that asks, if said, `tier` a service that costs more or less than the usual one, such as `priority`.
     """
 
     api: Api
@@ -27,6 +28,7 @@ class Asked:
     raw: bytes
     agent: str = ""
     path: str = ""
+    tier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Reading(Protocol):
     """The provider's id of the answer."""
     model: str
     """The model that answered, as it says."""
+    tier: str
+    """The service that it was, as in `Asked`."""
     named: list[str]
     """The names of the tools that were called, in order, each call once; server-side tools of the provider not."""
     error: str

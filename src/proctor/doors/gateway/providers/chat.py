@@ -11,7 +11,7 @@ import msgspec
 from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked
 from proctor.doors.gateway.providers.openai import OpenAI
-from proctor.doors.gateway.providers.reading import Answer, decoded, inclusive, record, rows, word
+from proctor.doors.gateway.providers.reading import Answer, decoded, inclusive, record, rows, tier, word
 from proctor.words import Api
 
 _LIMITS: Final = ("max_completion_tokens", "max_tokens")
@@ -39,6 +39,7 @@ class Chat(OpenAI):
             raw,
             paths.agent(headers),
             path,
+            tier(read.get("service_tier")),
         )
 
     def rewritten(
@@ -66,7 +67,7 @@ class Chat(OpenAI):
         return body.counted(asked.body.get(name) for name in ("tools", "functions", "response_format", "messages"))
 
     def reading(self, asked: Asked) -> Answer:
-        return _Completion()
+        return _Completion(asked)
 
 
 def _deployment(parts: list[str]) -> str:
@@ -85,6 +86,7 @@ class _Chunk(msgspec.Struct):
     choices: Any = None
     usage: Any = None
     error: Any = None
+    service_tier: Any = None
     x_groq: Any = None
 
 
@@ -92,8 +94,8 @@ _CHUNK: Final = msgspec.json.Decoder(_Chunk)
 
 
 class _Completion(Answer):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, asked: Asked) -> None:
+        super().__init__(asked)
         self._open: dict[tuple[int, int], tuple[str, str]] = {}
         """Calls that have begun, by choice and index: id and name."""
         self._running: set[int] = set()
@@ -107,7 +109,7 @@ class _Completion(Answer):
         chunk = decoded(_CHUNK, data)
         if chunk is None:
             return
-        self._named(chunk.id, chunk.model)
+        self._named(chunk.id, chunk.model, chunk.service_tier)
         choices = rows(chunk.choices)
         for choice in choices:
             self._choice(choice)
@@ -128,7 +130,7 @@ class _Completion(Answer):
 
     def document(self, value: Any) -> None:
         said = record(value)
-        self._named(said.get("id"), said.get("model"))
+        self._named(said.get("id"), said.get("model"), said.get("service_tier"))
         for choice in rows(said.get("choices")):
             self._choice({**choice, "delta": choice.get("message"), "finish_reason": "stop"})
         self._report(said.get("usage"))
@@ -137,7 +139,8 @@ class _Completion(Answer):
         elif "choices" in said:
             self._over()
 
-    def _named(self, message: Any, model: Any) -> None:
+    def _named(self, message: Any, model: Any, service: Any) -> None:
+        self.served(service)
         self.message = self.message or word(message)
         self.model = self.model or word(model)
 

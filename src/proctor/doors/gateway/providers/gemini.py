@@ -13,7 +13,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked, Limited, Refusal
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.limits import later
-from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tokens, word
+from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tier, tokens, word
 from proctor.words import Api
 
 _VERBS: Final = {"generatecontent": False, "streamgeneratecontent": True, "counttokens": False}
@@ -57,6 +57,7 @@ class Gemini:
             raw,
             paths.agent(headers),
             path,
+            tier(read.get("serviceTier") or read.get("service_tier")),
         )
 
     def rewritten(
@@ -78,7 +79,7 @@ class Gemini:
         return body.counted(asked.body.get(name) for name in names)
 
     def reading(self, asked: Asked) -> Answer:
-        return Counted() if asked.api is Api.COUNT_TOKENS else _Content()
+        return Counted(asked) if asked.api is Api.COUNT_TOKENS else _Content(asked)
 
     def refusal(self, asked: Asked, message: str) -> Refusal:
         return self._said(400, message, {"x-should-retry": "false"})
@@ -152,7 +153,9 @@ class _Content(Answer):
         if part.error is not None:
             self.failed(part.error)
         self.complete = (self.complete or over) and not self.error
-        usage = _usage(record(part.usageMetadata))
+        said = record(part.usageMetadata)
+        self.served(said.get("serviceTier"))
+        usage = _usage(said)
         if usage is not None:
             self.usage, self.final = usage, self.complete
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from proctor.budget.dimensions import Usage
+from proctor.doors.gateway.providers.base import Asked
 from proctor.doors.gateway.providers.body import counted
 from proctor.doors.gateway.providers.sse import LONGEST, Events
 from proctor.text import safe_line
@@ -20,6 +21,7 @@ MOST_GENERATED: Final = 1 << 20
 """Bytes of generated text that are kept for an estimate."""
 _PENDING: Final = 1 << 18
 _MOST_NAMED: Final = 4_096
+_USUAL: Final = ("default", "auto", "standard", "standard_only", "on_demand")
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
 _START: Final = 96
 
@@ -38,6 +40,12 @@ def rows(value: Any) -> list[dict[str, Any]]:
 def word(value: Any, limit: int = 200) -> str:
     """A name or an id; empty if it is no such thing."""
     return safe_line(value, limit) if isinstance(value, str) else ""
+
+
+def tier(said: Any) -> str:
+    """A service that is not the usual one; empty for that."""
+    name = word(said, 40).lower()
+    return "" if name in _USUAL else name
 
 
 def tokens(value: Any) -> int | None:
@@ -95,12 +103,13 @@ class Answer:
     deltas: tuple[bytes, ...] = ()
     """What the beginning of an event has that only carries on a text: it is read when an estimate wants it."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Asked) -> None:
         self.usage: Usage | None = None
         self.final = False
         self.complete = False
         self.message = ""
         self.model = ""
+        self.tier = asked.tier
         self.named: list[str] = []
         self.error = ""
         self._events: Events | None = None
@@ -210,6 +219,10 @@ class Answer:
     def wrote_all(self, value: Any) -> None:
         """All words in a piece of what was generated."""
         self.wrote(counted([value]).decode())
+
+    def served(self, said: Any) -> None:
+        """The provider's word for the service, if it says one."""
+        self.tier = tier(said) if isinstance(said, str) and said else self.tier
 
     def called(self, name: Any) -> None:
         """One call of a tool."""

@@ -11,7 +11,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.openai import OpenAI
-from proctor.doors.gateway.providers.reading import Answer, decoded, inclusive, record, rows, word
+from proctor.doors.gateway.providers.reading import Answer, decoded, inclusive, record, rows, tier, word
 from proctor.words import Api
 
 _CALLS: Final = {
@@ -45,6 +45,7 @@ class Responses(OpenAI):
             raw,
             paths.agent(headers),
             path,
+            tier(read.get("service_tier")),
         )
 
     def rewritten(
@@ -61,7 +62,7 @@ class Responses(OpenAI):
         return body.counted(asked.body.get(name) for name in ("tools", "instructions", "text", "input"))
 
     def reading(self, asked: Asked) -> Answer:
-        return Counted() if asked.api is Api.COUNT_TOKENS else _Response()
+        return Counted(asked) if asked.api is Api.COUNT_TOKENS else _Response(asked)
 
 
 class _Body(msgspec.Struct):
@@ -72,7 +73,7 @@ class _Body(msgspec.Struct):
     status: Any = None
     usage: Any = None
     error: Any = None
-    incomplete_details: Any = None
+    service_tier: Any = None
 
 
 class _Event(msgspec.Struct):
@@ -95,8 +96,8 @@ _DETAIL: Final = msgspec.json.Decoder(_Detail)
 class _Response(Answer):
     deltas = (b'.delta"',)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, asked: Asked) -> None:
+        super().__init__(asked)
         self._done: set[str] = set()
 
     def event(self, data: bytes) -> None:
@@ -123,9 +124,7 @@ class _Response(Answer):
         for item in rows(said.get("output")):
             self._item(item)
             self.wrote_all(item)
-        self._response(
-            _Body(*(said.get(name) for name in ("id", "model", "status", "usage", "error"))), ended="status" in said
-        )
+        self._response(_Body(*(said.get(name) for name in _Body.__struct_fields__)), ended="status" in said)
 
     def _item(self, item: Mapping[str, Any]) -> None:
         kind = item.get("type")
@@ -139,6 +138,7 @@ class _Response(Answer):
     def _response(self, said: _Body, ended: bool) -> None:
         self.message = word(said.id) or self.message
         self.model = word(said.model) or self.model
+        self.served(said.service_tier)
         usage = inclusive(said.usage, "input", "output")
         if usage is not None:
             self.usage, self.final = usage, ended
