@@ -51,7 +51,7 @@ class Delta:
 
 def deltas(git: Git, before: str, after: str) -> list[Delta]:
     """The files that differ between two trees of files."""
-    return _raw(split(git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)))
+    return raw_deltas(split(git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)))
 
 
 def changes(git: Git, objects: Objects, before: str, after: str, ignored: bool) -> tuple[Change, ...]:
@@ -63,7 +63,7 @@ def changes_between(git: Git, old: Held, new: Held, *, ignored: bool) -> tuple[C
     """What differs between two trees, sorted by path."""
     command = ("diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev")
     fields = split(git.run(*command, old.files, new.files))
-    differing = _raw(fields)
+    differing = raw_deltas(fields)
     counts = dict(_counts(fields[2 * len(differing) :]))
     sizes = sizes_of(git, [delta.new for delta in differing])
     found = {}
@@ -204,7 +204,8 @@ def sizes_of(git: Git, oids: Collection[str]) -> dict[str, int]:
     return {oid: int(size) for oid, size in (line.split() for line in out.decode().splitlines()) if size != "missing"}
 
 
-def _raw(fields: list[bytes]) -> list[Delta]:
+def raw_deltas(fields: list[bytes]) -> list[Delta]:
+    """What git's raw lines say, up to the first that is none."""
     found = []
     for at in range(0, len(fields) - 1, 2):
         if not fields[at].startswith(b":"):

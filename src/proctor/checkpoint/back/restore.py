@@ -1,7 +1,7 @@
 """Making the tree equal to a checkpoint, so that nothing is lost whatever happens on the way.
 
 The order is the safety: everything present is in a checkpoint already; what is in none and stands in the way is
-moved aside; git's two-tree merge changes only what differs and refuses when a file is not what the index says;
+moved aside; only files that differ are changed, and none that is not what it was then;
 a fresh look proves the result, or the tree goes back to where it was. Each step may be repeated, so that a rollback
 that was killed is finished by running it again.
 """
@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from proctor.checkpoint.back.dress import Dresser, Unlike, is_fifo
+from proctor.checkpoint.back.files import bring
 from proctor.checkpoint.back.holders import holders
 from proctor.checkpoint.back.obstacles import changing_hands, closed, obstacles
 from proctor.checkpoint.back.plan import Goal, Outlook, Planner, Wish, in_the_way
@@ -77,7 +78,7 @@ class Restorer:
             with disk_faults(self._git.workspace):
                 try:
                     self._go(goal, shelf, home, parked)
-                except (GitFailed, Trapped, Unlike) as refusal:  # something is not what the index says
+                except (GitFailed, Trapped, Unlike) as refusal:  # something is not what it was said to be
                     parked += self._clear_traps(refusal, shelf)
                     goal = self._planner.goal(self._between(start, want), want, home, wish)
                     self._go(goal, shelf, home, parked)
@@ -181,7 +182,7 @@ class Restorer:
         """Make the tree what the goal says. Files that do not differ are not touched."""
         now, then = goal.present.manifest, goal.coming.manifest
         top, umask = self._git.top, self._git.umask
-        self._tree.expect(goal.coming, goal.touched, goal.left)
+        self._tree.expect(goal.coming, goal.touched, goal.new, goal.left)
         if goal.released:
             self._tree.release(goal.released)
         opened = {path: stat.S_IMODE(os.lstat(self._place(path)).st_mode) for path in closed(self._git, goal)}
@@ -192,7 +193,9 @@ class Restorer:
                 os.unlink(self._place(path))
         self._clear_way(goal, shelf, parked)
         if goal.present.files != goal.coming.files:
-            self._git.run("read-tree", "-m", "-u", goal.present.files, goal.coming.files)
+            bring(self._git, goal.deltas, then.modes, then.empty)
+        if gone := {path for path in goal.gone if home.holds(path)}:
+            self._tree.release(gone)  # what comes back to their places is in no checkpoint
         make_folders(top, then.empty, umask)
         home.put_back(goal.chosen)
         made = {delta.path: delta.new_mode for delta in goal.deltas if delta.new != NOTHING}

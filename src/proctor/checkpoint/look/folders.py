@@ -261,10 +261,16 @@ def fitted(git: Git, memory: Memory, env: Mapping[str, str]) -> Memory:
     into, out_of = (
         [path for path, what in zip(said[1::2], said[::2], strict=True) if what == kind] for kind in (b"A", b"D")
     )
+    return shifted(memory, into, out_of, any(map(is_rules, said[1::2])))
+
+
+def shifted(memory: Memory, into: Collection[bytes], out_of: Collection[bytes], has_rules: bool) -> Memory:
+    """What is remembered, beside an index that has taken some paths in since and let others go; `has_rules`: among what
+    changed are rules."""
     new = {path.rpartition(b"/")[0] for path in into} - memory.folders.keys()
     folders = settled(memory.folders | dict.fromkeys(new, Folder.unseen(())), into, out_of)
     left = {path.rpartition(b"/")[0] for path in out_of}
-    is_ruled = not any(map(is_rules, said[1::2])) and all(folders[path].files for path in left if path in folders)
+    is_ruled = not has_rules and all(folders[path].files for path in left if path in folders)
     return replace(memory, index=UNKNOWN, rules=memory.rules if is_ruled else UNKNOWN, folders=folders)
 
 

@@ -27,13 +27,16 @@ class Known:
     ignore rules leave out. `fresh`: files that changed so shortly before they were read that the index, which knows
     seconds, might not see another change; how they looked, None if that is not known. `left`: what was not kept when
     a rollback changed the rules, and when that was (ns): it stays that way until it is written again. `over`: what was
-    too much for one checkpoint, likewise. `terms`: the mark of the contract's word on what is kept."""
+    too much for one checkpoint, likewise. `coming`: files that a rollback brings, to
+    the next look as good as in the index, whatever rules say. `terms`: the mark of the contract's word on what is
+    kept."""
 
     odd: set[bytes] = field(default_factory=set)
     ignored: set[bytes] = field(default_factory=set)
     fresh: dict[bytes, Signature | None] = field(default_factory=dict)
     left: dict[bytes, int] = field(default_factory=dict)
     over: dict[bytes, Stamp] = field(default_factory=dict)
+    coming: set[bytes] = field(default_factory=set)
     terms: str = ""
 
     def covers(self, path: bytes, changed_ns: int) -> bool:
@@ -51,6 +54,7 @@ class Known:
                 fresh={raw(path): at and tuple(at) for path, at in data["fresh"].items()},
                 left={raw(path): int(when) for path, when in data["left"].items()},
                 over={raw(path): tuple(stamp) for path, stamp in data.get("over", {}).items()},
+                coming=set(map(raw, data.get("coming", ()))),
                 terms=data.get("terms", ""),
             )
         except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError):
@@ -65,6 +69,7 @@ class Known:
                 "fresh": {text(path): at for path, at in sorted(self.fresh.items())},
                 "left": {text(path): when for path, when in sorted(self.left.items())},
                 "over": {text(path): stamp for path, stamp in sorted(self.over.items())},
+                "coming": sorted(map(text, self.coming)),
                 "terms": self.terms,
             }
         ).encode()

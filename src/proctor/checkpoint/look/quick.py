@@ -34,7 +34,7 @@ from proctor.checkpoint.record import (
 from proctor.checkpoint.store.draft import Draft
 from proctor.checkpoint.store.packs import IN_ONE
 from proctor.checkpoint.store.plumbing import Git, Trapped
-from proctor.checkpoint.store.treeobjects import Entry, TreeObjects, Unread
+from proctor.checkpoint.store.treeobjects import Entry, Unread
 
 MOST = 20_000
 """Paths from which on a look is as quick."""
@@ -52,7 +52,6 @@ class Quick:
 
     def __init__(self, git: Git, tree: WorkingTree, owned: Collection[bytes]) -> None:
         self.git, self.tree, self.owned = git, tree, owned
-        self.trees = TreeObjects(git)
 
     def record(self, draft: Draft, base: Base, changed: Collection[bytes], parent: str) -> Base | None:
         """Write the tree that `base` becomes with what is at the listed paths now; None if that takes a look."""
@@ -70,7 +69,7 @@ class _Listed:
 
     def __init__(self, quick: Quick, base: Base, draft: Draft) -> None:
         self._git, self._tree, self._ignores = quick.git, quick.tree, quick.tree.ignores
-        self._owned, self._trees = quick.owned, quick.trees
+        self._owned, self._trees = quick.owned, quick.tree.trees
         self._base = base
         self._draft = draft
         self._survey = Survey(self._git.top, self._owned, {}, indexed=lambda _: (), now=time.time_ns())

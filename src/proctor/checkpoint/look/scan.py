@@ -17,7 +17,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from proctor.checkpoint.look.folders import UNKNOWN, Folder, Memory, Survey, below, fitted, is_rules, mark_of, settled
+from proctor.checkpoint.look.folders import (
+    UNKNOWN,
+    Folder,
+    Memory,
+    Survey,
+    below,
+    fitted,
+    is_rules,
+    mark_of,
+    settled,
+    shifted,
+)
 from proctor.checkpoint.look.folders import split as names_of
 from proctor.checkpoint.look.ignores import Ignores
 from proctor.checkpoint.look.mapped import mapped
@@ -89,17 +100,20 @@ def scan(
     untouched: Collection[bytes],
     asked: Collection[bytes],
     unseen: Collection[bytes],
+    coming: Collection[bytes],
 ) -> Scan:
     """Compare the tree with an index by file status. No file is forgotten: each is in the index, in one of the
-    sets, in a closed folder, or owned. The `untouched` are not walked; `unseen` are suspects whatever git says. The
-    look began at `now` (ns)."""
+    sets, in a closed folder, or owned. The `untouched` are not walked; `unseen` are suspects whatever git says, and so
+    are the `coming`, which count as being in the index. The look began at `now` (ns)."""
     with git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all", env=env) as differing:
         memory = fitted(git, memory, env)
+        if coming:
+            memory = shifted(memory, coming, (), any(map(is_rules, coming)))
         written = mapped(git.top)
         sorting = _sorted(git, ignores, owned, memory, now, asked=asked)
         seen = _scanned(git, sorting, untouched)
         suspects = set(split(differing.output()))
-    unnamed = memory.among(written.union(unseen)) - suspects
+    unnamed = memory.among(written.union(unseen, coming)) - suspects
     suspects |= unnamed
     if sorting.is_remembering and any(map(is_rules, suspects)):
         sorting = _sorted(git, ignores, owned, replace(memory, rules=UNKNOWN), now, asked=asked)

@@ -23,10 +23,13 @@ from proctor.checkpoint.look.intake import Gate, Intake, look
 from proctor.checkpoint.look.known import Known, Signature, is_fresh, signature_of
 from proctor.checkpoint.look.scan import Scan, ignored_folders, scan
 from proctor.checkpoint.policy import DEFAULT, Keep
-from proctor.checkpoint.record import Held, Manifest, Notes, identity
+from proctor.checkpoint.record import Held, Manifest, Notes, identity, tree_entries
 from proctor.checkpoint.seed.seed import seed
+from proctor.checkpoint.store.borrow import missing
 from proctor.checkpoint.store.draft import Draft
 from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, joined, split
+from proctor.checkpoint.store.treeobjects import Entry, TreeObjects, Unread
+from proctor.checkpoint.view import NOTHING, raw_deltas
 from proctor.errors import UsageError
 
 _ROUNDS = 3
@@ -55,6 +58,7 @@ class WorkingTree:
         self._repositories = repositories or Repositories(git)
         self.ignores = Ignores(git, keep)
         self._owned = frozenset(owned)
+        self.trees = TreeObjects(git)
         self._gate = Gate(git, self._owned, self.ignores, keep)
         self._keep = keep
         self._index = git.gitdir / "index"
@@ -122,7 +126,7 @@ class WorkingTree:
 
     def files_tree(self) -> str:
         """The tree of files that the index holds now, without a look at the workspace."""
-        return self._git.run("write-tree").decode().strip()
+        return self._known_tree(self._index) or self._git.run("write-tree").decode().strip()
 
     def files(self) -> int:
         """How many files the index holds."""
@@ -132,23 +136,24 @@ class WorkingTree:
         """Ignored folders that no checkpoint holds."""
         return ignored_folders(self._git, self.ignores, self._owned, self._folders.load(), time.time_ns())
 
-    def expect(self, coming: Held, touched: Iterable[bytes], left: Iterable[bytes]) -> None:
-        """Be prepared for an index that is about to hold other files.
+    def expect(self, coming: Held, touched: Iterable[bytes], new: Iterable[bytes], left: Iterable[bytes]) -> None:
+        """Be prepared for a tree that is about to hold other files.
 
-        Those in `touched` will be read again at the next look; what is at the paths in `left` is not taken in until
-        it is written again.
+        Those in `touched` will be read again at the next look, and the `new` ones of them taken in whatever rules say;
+        what is at the paths in `left` is not taken in until it is written again.
         """
         self.last = None
         known = Known.load(self._memory) or Known()
         known.ignored |= coming.notes.ignored
         known.odd |= coming.manifest.odd_files
         known.fresh |= dict.fromkeys(touched)
+        known.coming.update(new)
         left = set(left)
         known.left |= dict.fromkeys(left - self.ignores.excluded(left), time.time_ns())
         known.save(self._memory)
 
     def release(self, paths: Iterable[bytes]) -> None:
-        """Let files out of the index that stay in the tree."""
+        """Let files out of the index, whatever stands in the tree."""
         gone = set(paths)
         self.last = None
         known = Known.load(self._memory) or Known()
@@ -166,6 +171,8 @@ class WorkingTree:
         now = time.time_ns()
         known = Known.load(self._memory)
         is_lost = not self._is_sound(draft.index)
+        before = "" if known is None or is_lost else self._known_tree(draft.index)
+        mark = mark_of(draft.index)
         if known is None or is_lost:
             draft.index.unlink(missing_ok=True)
             known = known or Known()
@@ -183,7 +190,7 @@ class WorkingTree:
         sharp = self._remember(known, seen, intake, now)
         draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)
-        files = self._tree_of(draft)
+        files = before if before and mark == mark_of(draft.index) else self._tree_of(draft, before)
         self._folders.save(seen.settled(draft.index, files, *intake.moved()))
         odd = known.odd - intake.gone - intake.left - intake.skipped.keys()
         words = words_of(self._git.top, odd, self._git.umask)
@@ -218,10 +225,41 @@ class WorkingTree:
         body = memoryview(index.read_bytes())
         return hashlib.sha1(body[:-20], usedforsecurity=False).digest() == mark
 
-    def _tree_of(self, draft: Draft) -> str:
-        """The tree of files that the draft's index holds: known, if that is the index that was admitted last."""
-        mark, tree = self._written
-        return tree if mark != UNKNOWN and mark == mark_of(draft.index) else draft.run("write-tree").decode().strip()
+    def _known_tree(self, index: Path) -> str:
+        """The tree of files that an index holds, "" unless it is the one that was recorded last."""
+        memory, mark = self._folders.load(), mark_of(index)
+        known = {memory.index: memory.tree, self._written[0]: self._written[1]}
+        return "" if mark == UNKNOWN else known.get(mark, "")
+
+    def _tree_of(self, draft: Draft, base: str = "") -> str:
+        """The tree of files that the draft's index holds; `base` is one of which it differs little, if that is known.
+
+        Git writes an index anew when it is asked for its tree: here only what differs is written.
+        """
+        if base:
+            with contextlib.suppress(GitFailed, Unread):
+                return self._changed(draft, base)
+        return draft.run("write-tree").decode().strip()
+
+    def _changed(self, draft: Draft, base: str) -> str:
+        """The tree of files, from what in the draft's index is not as in `base`. Raises `Unread` if an object is lost
+        that a folder on the way names, as git would."""
+        written, named = set[str](), set[str]()
+
+        def write(body: bytes) -> str:
+            written.add(oid := draft.put("tree", body))
+            named.update(inner for _, inner in tree_entries(body).values())
+            return oid
+
+        said = draft.run("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base)
+        edits: dict[bytes, Entry | None] = {
+            delta.path: None if delta.new == NOTHING else (b"%o" % delta.new_mode, delta.new)
+            for delta in raw_deltas(split(said))
+        }
+        files = self.trees.rewritten(base, edits, write)[0] or draft.put("tree", b"")
+        if missing(self._git, named - written, draft.env):
+            raise Unread(files)
+        return files
 
     def _recorded(self, held: Held) -> None:
         self.last, self.has_looked = Base(held, held.files, self.files()), True
@@ -241,6 +279,7 @@ class WorkingTree:
             untouched={path for path in known.left if known.covers(path, os.lstat(self._place(path)).st_ctime_ns)},
             asked=asked,
             unseen={path for path, signature in known.fresh.items() if signature != self._signature(path)},
+            coming=known.coming,
         )
         if len(seen.new) > self._keep.max_files and not (self._git.workspace / ".git").exists():
             raise UsageError(
@@ -264,7 +303,7 @@ class WorkingTree:
         known.fresh = {path: at for path, at in known.fresh.items() if at and is_fresh(at, now)}
         recent = {path: at for path, at in intake.files.items() if is_fresh(at, now)}
         silent = dict.fromkeys(seen.mapped & intake.files.keys())
-        sharp = replace(known, fresh=known.fresh | recent | silent)
+        sharp = replace(known, fresh=known.fresh | recent | silent, coming=set())
         known.fresh = known.fresh | dict.fromkeys(recent) | silent
         known.save(self._memory)
         return sharp

@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from proctor.checkpoint.store.hygiene import environment, git_program
 from proctor.errors import ProctorError, Unrecoverable, UsageError
@@ -117,6 +117,18 @@ class Command:
             return _all_of(self._out)
         raise self._fault(_all_of(self._err))
 
+    def read(self, size: int) -> bytes:
+        """The next bytes of what it prints into a pipe; raises as `Git.run` does if it ends before."""
+        if len(found := self._out.read(size)) < size:
+            self._wait()
+            raise self._fault(_all_of(self._err))
+        return found
+
+    def line(self) -> bytes:
+        """The same to the end of the line."""
+        found = self._out.readline()
+        return found if found.endswith(b"\n") else found + self.read(1)
+
     def end(self) -> None:
         """Have it end now, and what it started with it."""
         if self._process.poll() is None:
@@ -201,19 +213,21 @@ class Git:
         work: Path | None = None,
         config: Sequence[str] = (),
         group: bool = False,
+        piped: bool = False,
     ) -> Command:
-        """Start a command without waiting for it, perhaps in a group of its own; leaving its context ends it."""
+        """Start a command without waiting for it, perhaps in a group of its own; leaving its context ends it. `piped`:
+        what it prints is read while it runs, and kept nowhere."""
         argv = [git_program(), *(part for pair in config for part in ("-c", pair)), *args]
         where = work or self.workspace
         held = getattr(self._held, "fd", None)
-        out, err, fed = _memory(b""), _memory(b""), _memory(input)
+        out, err, fed = None if piped else _memory(b""), _memory(b""), _memory(input)
         try:
             process = subprocess.Popen(
                 argv,
                 cwd=where,
                 env={**environment(self.gitdir, where), **self.borrowing, **env},
                 stdin=fed,
-                stdout=out,
+                stdout=out or subprocess.PIPE,
                 stderr=err,
                 pass_fds=() if held is None else (held,),
                 umask=self.umask,
@@ -224,7 +238,7 @@ class Git:
         finally:
             fed.close()
         verb = next(word for word in args if not word.startswith("-"))
-        return Command(self, verb, process, out, err)
+        return Command(self, verb, process, out or cast(BinaryIO, process.stdout), err)
 
     @property
     def lenders(self) -> list[Path]:
