@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.agents import present
 from proctor.contract.load import load
 from proctor.sandbox import agents, choose
 from proctor.sandbox.policy import Policy
@@ -166,8 +167,8 @@ def session(tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Runs an agent in a hostile workspace beside a model of its own; the canaries that it left."""
 
     def go(kind: str, name: str, place: str) -> set[str]:
-        if not (found := shutil.which(name)):
-            pytest.skip(f"{name} is not installed")
+        present(name)
+        found = shutil.which(name) or ""
         canaries = workspace / "canaries"
         canaries.mkdir(exist_ok=True)
         agent = known(canaries)[name]

@@ -1,0 +1,68 @@
+"""A question that nobody answers for a minute, on the real clock, with every agent that can ask one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agents.agents import ASKING, BY_NAME, present
+from agents.cells import ASKED, CHANGE, END, LOOK, Cell, opened
+from harness import wait_until
+from models.script import Shell, Turn, steps
+from models.server import Models
+from proctor.journal import events as ev
+from proctor.words import Dimension, SessionStatus
+
+pytestmark = pytest.mark.agents
+MINUTE = 60.0
+
+
+@pytest.mark.parametrize("name", [agent.name for agent in ASKING])
+def test_a_minute_unanswered_is_no_call_and_no_active_second(
+    name: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("cell", (name, "unanswered"))
+    present(name)
+    with Models(steps(LOOK, Turn("A mark first.", (Shell(ASKED),)), CHANGE, END)) as models:
+        cell = Cell.made(BY_NAME[name], tmp_path, models)
+        try:
+            child = cell.workspace.start()
+            request = opened(cell)
+            wait_until(lambda: (s := cell.workspace.state()) and s.status is SessionStatus.ASKING, "the status")
+            calls, began, active = len(models.rows), time.monotonic(), _active(cell)
+            wait_until(lambda: time.monotonic() - began > MINUTE or child.poll() is not None, "a minute", MINUTE + 30)
+            assert child.poll() is None
+            assert len(models.rows) == calls
+            assert _active(cell) == active
+            done = cell.workspace.proctor("approve", "--id", str(request.id))
+            assert done.returncode == 0, done.stderr
+            cell.ended(child)
+            _held_to_the_journal(cell, request.id)
+            cell.verified()
+            cell.metered()
+        finally:
+            cell.workspace.settle()
+    record_property("said", "ok")
+
+
+def _active(cell: Cell) -> int:
+    """Milliseconds of active time, as a client sees them now."""
+    return int(cell.workspace.status()["budget"]["wall_clock"]["used"])
+
+
+def _held_to_the_journal(cell: Cell, request: int) -> None:
+    """The journal's own rows: no call between the question and the answer, and of that minute nothing was spent."""
+    rows = cell.workspace.rows()
+    asked = next(row for row in rows if isinstance(row.event, ev.RequestOpened))
+    answered = next(row for row in rows if isinstance(row.event, ev.RequestClosed) and row.event.id == request)
+    assert (answered.at - asked.at).total_seconds() >= MINUTE
+    between = [row.event for row in rows if asked.seq < row.seq < answered.seq]
+    assert not [event for event in between if isinstance(event, ev.ModelAsked | ev.ModelCall)]
+    state = cell.workspace.state()
+    assert state
+    assert state.born
+    whole = (rows[-1].at - state.born).total_seconds() * 1000
+    assert state.used[Dimension.WALL_CLOCK].used <= whole - MINUTE * 1000
