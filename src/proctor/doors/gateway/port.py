@@ -3,6 +3,7 @@ nothing of HTTP. Every method is called on the event loop."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -58,10 +59,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A call may go, perhaps to another `model` or with a lower limit of output; None changes nothing."""
+    """A call may go, perhaps to another `model` or with a lower limit of output; None changes nothing.
+
+    The provider is asked at once; nothing of its answer is passed on before `durable` is done (None: it is already).
+    """
 
     model: str | None = None
     most_output: int | None = None
+    durable: asyncio.Future[None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,8 @@ class Steward(Protocol):
         """Returns when `held` may say something else."""
 
     async def admit(self, wanted: Wanted) -> Admitted | Denied:
-        """Reserve for a call, durably. An admitted call is settled exactly once."""
+        """Reserve for a call. The reservation is durable on return, or once `Admitted.durable` is done. An admitted
+        call is settled exactly once."""
 
     async def settle(self, call: ModelCall) -> None:
         """What a call came to; on return it is durable. Refused calls are settled too, without having been admitted."""

@@ -1,126 +1,326 @@
 """The gateway: a worker's only way to a model, and where the key is.
 
-A plain pass-through. Requests come from the worker's own sockets, go to one configured upstream with the key put
-in, and answers stream back as they come. Which worker asks is known by the socket, not by anything it says.
+Requests come from the worker's own sockets. Those for a model are admitted, metered and settled with the `Steward`;
+answers stream back as they come. Which worker asks is known by the socket, not by anything it says.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, web
-from multidict import CIMultiDict
-from yarl import URL
+from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, web
 
 from proctor.doors import door
-from proctor.doors.gateway.port import Upstream
+from proctor.doors.front import Front
+from proctor.doors.gateway import providers, upstream
+from proctor.doors.gateway.answer import Answer, plain, waiting
+from proctor.doors.gateway.ask import Outgoing
+from proctor.doors.gateway.call import FAILED_STATUS, Call, House
+from proctor.doors.gateway.hold import Hold
+from proctor.doors.gateway.keys import Mask
+from proctor.doors.gateway.meter import Meter
+from proctor.doors.gateway.passing import Passing
+from proctor.doors.gateway.port import Rules, Steward
+from proctor.doors.gateway.providers.base import Asked, Provider, Refusal
+from proctor.doors.gateway.record import Recorder
+from proctor.doors.hosts import HostDoor
+from proctor.journal.events import TaskId
+from proctor.text import safe_line
+from proctor.words import Api
 
 logger = logging.getLogger(__name__)
 
-# fmt: off
-HOP_BY_HOP: Final = frozenset((
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
-    "transfer-encoding", "upgrade",
-))
-"""Headers of one connection, not of the message (RFC 9110, 7.6.1)."""
-# fmt: on
-
-KEY_HEADERS: Final = ("authorization", "x-api-key", "x-goog-api-key")
 LONGEST_LINE: Final = 1 << 16
+MOST_BODY: Final = 64 * 1024 * 1024
+"""Bytes of one request; a clear refusal beyond."""
+MOST_BODIES: Final = 256 * 1024 * 1024
+"""Bytes of all requests that are being read or under way."""
+MOST_CONNECTIONS: Final = 128
+SWEEP: Final = 30.0
+MOST_IDLE: Final = 10
+"""Sweeps in which nothing more came of a request that had begun, before its connection is closed. While calls are held
+the worker may be frozen, and none counts."""
+STOP_WAIT: Final = 5.0
+"""Seconds that calls have to be settled in when a gateway stops."""
 TIMEOUT: Final = ClientTimeout(total=None, sock_connect=30, sock_read=900)
 """Seconds. A model may think long between two bytes."""
 
 
+class Connection(web.RequestHandler):
+    """A worker's connection, which says when it is gone."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type]
+            max_line_size=LONGEST_LINE,
+            max_field_size=LONGEST_LINE,
+            auto_decompress=False,
+        )
+        self._server = server
+        self.call: Call | Passing | None = None
+        self.partial = False
+        """Whether a request has begun to come and is not whole."""
+        self.idle = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._server.make_room()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        if self.call is not None:
+            self.call.left()
+
+    def data_received(self, data: bytes) -> None:
+        self.idle = 0
+        self.partial = self.partial or self.call is None
+        super().data_received(data)
+
+
+class Server(web.Server):
+    """Makes the connections: the protocol factory of every listening socket."""
+
+    def __call__(self) -> Connection:
+        return Connection(self)
+
+    @property
+    def all(self) -> list[Connection]:
+        return [one for one in self.connections if isinstance(one, Connection)]
+
+    def make_room(self) -> None:
+        """No more than so many: the oldest without a call goes, else the newest."""
+        connections = self.all
+        if len(connections) > MOST_CONNECTIONS:
+            next((one for one in connections if one.call is None), connections[-1]).force_close()
+
+    def sweep(self) -> None:
+        for one in self.all:
+            if one.call is None and one.partial:
+                one.idle += 1
+                if one.idle > MOST_IDLE:
+                    one.force_close()
+
+
 class Gateway:
-    """Serves one worker, on one event loop. No request ever raises into its caller."""
+    """Serves one worker, on one event loop. No request ever raises into its caller.
 
-    def __init__(self) -> None:
-        self._upstream: Upstream | None = None
-        self._runner: web.ServerRunner | None = None
-        self._session: ClientSession | None = None
+    Requests for models go to the providers, those for other hosts to the host door. Bodies are kept in the folder
+    `record_to` while the rules say so. `server` makes the protocol of a connection that the gateway serves.
+    """
 
-    async def start(self, folder: Path, listener: socket.socket | None, upstream: Upstream | None) -> None:
+    server: Server
+
+    def __init__(self, steward: Steward, *, iteration: int, task: TaskId | None, record_to: Path | None = None) -> None:
+        self._steward = steward
+        self._iteration = iteration
+        self._task = task
+        self._record_to = record_to
+        self._house: House | None = None
+        self._listening: list[asyncio.AbstractServer] = []
+        self._calls: set[Call | Passing] = set()
+        self._fewer = asyncio.Event()
+        self._bodies = 0
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    async def start(self, folder: Path, listener: socket.socket | None) -> None:
         """Serves the socket in the door folder and, if there is one, the listener on the sandbox's own loopback."""
-        self._upstream = upstream
-        self._session = ClientSession(timeout=TIMEOUT, auto_decompress=False, cookie_jar=DummyCookieJar())
-        self._runner = web.ServerRunner(web.Server(self._answer, access_log=None, max_line_size=LONGEST_LINE))
-        await self._runner.setup()
-        await web.SockSite(self._runner, door.listen(folder)).start()
+        connector = TCPConnector(limit=0, ttl_dns_cache=60)
+        session = ClientSession(
+            timeout=TIMEOUT, auto_decompress=False, cookie_jar=DummyCookieJar(), connector=connector
+        )
+        recorder = Recorder(self._record_to) if self._record_to else None
+        hold = Hold(self._steward)
+        self._house = House(self._steward, session, Meter(), hold, self._iteration, self._task, recorder)
+        self._house.meter.warm()
+        self.server = Server(self._answer)
+        self._hosts = HostDoor(self._steward)
+        self._front = Front(self.server, self._hosts)
+        self._sweep()
+        loop = asyncio.get_running_loop()
+        self._listening.append(await loop.create_unix_server(self._front, sock=door.listen(folder)))
         if listener is not None:
             await self.listen(listener)
 
     async def listen(self, listener: socket.socket) -> None:
         """Serves one more socket, by a copy of it; those who connected before are answered now."""
-        assert self._runner is not None
-        await web.SockSite(self._runner, listener.dup()).start()
+        loop = asyncio.get_running_loop()
+        self._listening.append(await loop.create_server(self._front, sock=listener.dup()))
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that were admitted and are not settled."""
+        return sum(call.in_flight for call in self._calls)
+
+    async def drained(self) -> None:
+        """Returns when no call is in flight."""
+        while self.in_flight:
+            await self._wait_for_fewer()
 
     async def stop(self) -> None:
-        """Ends every request and closes the sockets. Does nothing the second time."""
-        runner, session = self._runner, self._session
-        self._runner = self._session = None
-        if runner:
-            await runner.cleanup()
-        if session:
-            await session.close()
+        """Ends every request, settles what is in flight for what was seen of it, and closes the sockets. Does nothing
+        the second time."""
+        house, self._house = self._house, None
+        if house is None:
+            return
+        if self._sweeping:
+            self._sweeping.cancel()
+        for listening in self._listening:
+            listening.close()
+        for call in self._calls:
+            call.give_up()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOP_WAIT):
+                while self._calls:
+                    await self._wait_for_fewer()
+        await self.server.shutdown(0)
+        await self._hosts.stop()
+        self._front.stop()
+        await house.session.close()
+        house.meter.close()
+        if house.recorder:
+            await asyncio.to_thread(house.recorder.close)
+
+    async def _wait_for_fewer(self) -> None:
+        self._fewer.clear()
+        await self._fewer.wait()
+
+    def _sweep(self) -> None:
+        if self._steward.held() is None:
+            self.server.sweep()
+        self._sweeping = asyncio.get_running_loop().call_later(SWEEP, self._sweep)
+
+    # --- requests -----------------------------------------------------------------------------
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        upstream = self._upstream
-        if upstream is None:
-            return _refusal(502, "no model is reachable: gateway.upstream in proctor.yaml names none")
-        if not request.raw_path.startswith("/") or "upgrade" in request.headers:
-            return _refusal(400, "only plain requests for a path are passed on")
+        answer = Answer(request, lambda: waiting(self.server.all))
+        connection = request.protocol
+        assert isinstance(connection, Connection)
         try:
-            return await self._pass_on(request, upstream)
-        except (ClientError, TimeoutError, OSError, ValueError) as error:
-            return _refusal(502, f"the upstream {upstream.name} did not answer: {error or type(error).__name__}")
+            await self._serve(request, connection, answer)
+        except Exception:
+            logger.exception("a request failed")
+            await answer.say(plain(500, "the gateway itself failed: its log says how"))
+        return answer.response()
 
-    async def _pass_on(self, request: web.BaseRequest, upstream: Upstream) -> web.StreamResponse:
-        assert self._session is not None
-        url = URL(upstream.base_url.rstrip("/") + request.raw_path, encoded=True)
-        async with self._session.request(
-            request.method,
-            url,
-            headers=_with_key(_end_to_end(request.headers), upstream),
-            data=request.content if request.body_exists else None,
-            allow_redirects=False,
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-        ) as answer:
-            headers = _end_to_end(answer.headers)
-            response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
-            await response.prepare(request)
-            try:
-                async for chunk in answer.content.iter_any():
-                    await response.write(chunk)
-                await response.write_eof()
-            except (ClientError, TimeoutError, OSError) as error:
-                # The head is out: a broken connection is the only honest way left to say it.
-                logger.info("an answer of %s broke off: %s", upstream.name, error)
-                if request.transport:
-                    request.transport.abort()
-            return response
+    async def _serve(self, request: web.BaseRequest, connection: Connection, answer: Answer) -> None:
+        if why := upstream.improper(request.method, request.raw_path, request.headers):
+            answer.last = True
+            await answer.say(plain(400, why))
+            return
+        taken = 0
+        try:
+            if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
+                request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            pieces = []
+            async for piece in request.content.iter_any():
+                taken += len(piece)
+                self._bodies += len(piece)
+                if taken > MOST_BODY or self._bodies > MOST_BODIES:
+                    raise _TooLarge
+                pieces.append(piece)
+            connection.partial = False
+            came = _Came(request.method, request.raw_path, request.headers, b"".join(pieces), connection, answer)
+            del pieces
+            await self._route(came)
+        except _TooLarge:
+            answer.last = True
+            await answer.say(plain(413, f"a request may have {MOST_BODY >> 20} MB, and {MOST_BODIES >> 20} MB in all"))
+        except web.RequestPayloadError as error:
+            answer.last = True
+            await answer.say(plain(400, safe_line(f"the body cannot be read: {error}", 200)))
+        finally:
+            self._bodies -= taken
+
+    async def _route(self, came: _Came) -> None:
+        """To the provider whose language it speaks, metered; or, by the rules, past it."""
+        house = self._house
+        if house is None or came.answer.gone:
+            came.answer.abort()
+            return
+        rules = self._steward.rules()
+        came.answer.mask = Mask(one.key for one in rules.upstreams)
+        try:
+            found = providers.of(came.method, came.path, came.headers, came.raw)
+        except ValueError as error:
+            await came.answer.say(plain(400, safe_line(str(error), 300)))
+            return
+        if found is None or found[1].api is Api.COUNT_TOKENS:
+            await self._pass_on(house, came, rules, found)
+            return
+        provider, asked = found
+        chosen = upstream.choose(rules.upstreams, provider.family)
+        if chosen is None:
+            await came.answer.say(_failure(provider, asked, _nowhere(provider.family)), asked.api)
+            return
+        call = Call(house, provider, asked, chosen, came.answer, record=rules.record)
+        with self._under_way(came.connection, call):
+            await call.run(came.headers)
+
+    async def _pass_on(self, house: House, came: _Came, rules: Rules, found: tuple[Provider, Asked] | None) -> None:
+        """What is no call of a model: counting tokens, which costs nothing, and unknown paths by the rules."""
+        if found is None and not rules.unknown_paths:
+            why = "this path is no call of a model, and gateway.unknown_paths refuses others"
+            await came.answer.say(plain(404, why))
+            return
+
+        def failure(why: str) -> Refusal:
+            return _failure(*found, why) if found else plain(502, why)
+
+        family = found[0].family if found else upstream.family_of(came.path, came.headers)
+        chosen = upstream.choose(rules.upstreams, family) or (None if found else next(iter(rules.upstreams), None))
+        if chosen is None:
+            await came.answer.say(failure(_nowhere(family)))
+            return
+        if found is None:
+            bare = safe_line(came.path.partition("?")[0], 100)
+            house.log_once(f"passed on, and not counted: {came.method} {bare}")
+        headers = upstream.asking(came.headers, chosen, family)
+        outgoing = Outgoing(came.method, upstream.address(chosen, came.path), headers, came.raw)
+        passing = Passing(house.session, house.hold, came.answer, chosen, failure)
+        with self._under_way(came.connection, passing):
+            await passing.run(outgoing)
+
+    @contextlib.contextmanager
+    def _under_way(self, connection: Connection, call: Call | Passing) -> Iterator[None]:
+        connection.call = call
+        self._calls.add(call)
+        try:
+            yield
+        finally:
+            connection.call = None
+            self._calls.discard(call)
+            self._fewer.set()
 
 
-def _end_to_end(headers: Mapping[str, str]) -> CIMultiDict[str]:
-    """The headers that belong to the message, without those that the connection names as its own."""
-    named = {name.strip().lower() for name in headers.get("Connection", "").split(",")}
-    dropped = HOP_BY_HOP | named | {"host"}
-    return CIMultiDict((name, text) for name, text in headers.items() if name.lower() not in dropped)
+class _TooLarge(Exception):
+    pass
 
 
-def _with_key(headers: CIMultiDict[str], upstream: Upstream) -> CIMultiDict[str]:
-    """Puts the key where the client put its placeholder, or else where this provider wants it."""
-    used = [name for name in KEY_HEADERS if name in headers]
-    for name in used:
-        del headers[name]
-    if upstream.key is not None:
-        for name in used or ["x-api-key" if upstream.name == "anthropic" else "authorization"]:
-            headers[name] = f"Bearer {upstream.key}" if name == "authorization" else upstream.key
-    return headers
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """A request with all of its body, and where it came from."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+    connection: Connection
+    answer: Answer
 
 
-def _refusal(status: int, message: str) -> web.Response:
-    return web.json_response({"error": {"type": "proctor", "message": message}}, status=status)
+def _failure(provider: Provider, asked: Asked, why: str) -> Refusal:
+    said = provider.failure(asked, FAILED_STATUS.get(provider.family, 400), why)
+    return Refusal(said.status, said.body, {**said.headers, "x-should-retry": "false"})
+
+
+def _nowhere(family: str) -> str:
+    return f"no model is reachable: gateway.upstream in proctor.yaml names none that speaks {family}"

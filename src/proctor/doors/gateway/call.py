@@ -1,0 +1,344 @@
+"""One call of a model: held, admitted, asked, passed on while it is read, and settled exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field, replace
+
+from aiohttp import ClientError, ClientSession
+
+from proctor.budget.dimensions import Usage
+from proctor.doors.gateway.answer import Answer
+from proctor.doors.gateway.ask import Asking, Broken, Error, Incoming, Outgoing
+from proctor.doors.gateway.hold import Hold, Limit
+from proctor.doors.gateway.meter import Estimate, Meter
+from proctor.doors.gateway.port import Admitted, Denied, Steward, Upstream, Wanted
+from proctor.doors.gateway.providers.base import Asked, Provider, Reading, Refusal
+from proctor.doors.gateway.record import MOST_OF_A_BODY, Recorder
+from proctor.doors.gateway.upstream import address, asking, end_to_end
+from proctor.journal.events import ModelCall, TaskId
+from proctor.text import safe_id, safe_line
+from proctor.words import CallEnd, Source
+
+logger = logging.getLogger(__name__)
+
+READ_ON = 60.0
+"""Seconds that an answer is waited for and read on for its usage when the worker has gone away."""
+END_WAIT = 2.0
+"""Seconds to wait for what may follow an answer's own end, where usage has not come yet."""
+PING_EVERY = 20.0
+"""Seconds between pings in a stream that waits; a short wait shows nothing."""
+MOST_NAMED = 100
+UNSEEN_RATE = 50
+"""Tokens a second that a model is taken to write where nothing of its answer was seen before it was cut."""
+MOST_UNSEEN = 4_096
+FAILED_STATUS = {"anthropic": 502}
+"""The status of a failure, by family: one at which clients do not go on for minutes. Others: 400."""
+
+
+@dataclass(slots=True)
+class House:
+    """What all calls of one worker share."""
+
+    steward: Steward
+    session: ClientSession
+    meter: Meter
+    hold: Hold
+    iteration: int
+    task: TaskId | None
+    recorder: Recorder | None = None
+    limits: dict[str, Limit] = field(default_factory=dict)
+    said: set[str] = field(default_factory=set)
+
+    def limit(self, upstream: str) -> Limit:
+        return self.limits.setdefault(upstream, Limit(self.steward, upstream))
+
+    def log_once(self, text: str) -> None:
+        if text not in self.said and len(self.said) < 100:
+            self.said.add(text)
+            self.steward.log(text)
+
+
+class Call:
+    """One request for a model, from a worker's connection. `run()` raises nothing but cancellation."""
+
+    def __init__(
+        self, house: House, provider: Provider, asked: Asked, upstream: Upstream, answer: Answer, *, record: bool
+    ) -> None:
+        self.id = secrets.token_hex(8)
+        self._house = house
+        self._provider = provider
+        self._asked = asked
+        self._upstream = upstream
+        self._answer = answer
+        self._record = house.recorder if record else None
+        self._recorded = bytearray()
+        self._asking = Asking(house.session, provider, asked, house.limit(upstream.name))
+        self._deadline = asyncio.timeout(None)
+        self._incoming: Incoming | None = None
+        self._model = asked.model
+        self._estimate = Estimate(b"", 0, 0)
+        self._digest = b""
+        self._status = 0
+        self._changed: tuple[str, ...] = ()
+        self._why = ""
+        self._admitted = self._settled = False
+        self._settlement: asyncio.Task[None] | None = None
+
+    @property
+    def in_flight(self) -> bool:
+        """Admitted and not settled yet."""
+        return self._admitted and not (self._settlement and self._settlement.done())
+
+    def left(self) -> None:
+        """The worker's connection is gone: the answer is read on for a while if it has been asked for."""
+        self._why = self._why or "the worker went away"
+        self._stop_in(READ_ON if self._asking.working else 0.0)
+
+    def give_up(self) -> None:
+        """End now, and settle for what has been seen."""
+        self._why = self._why or "the worker was ended"
+        self._stop_in(0.0)
+
+    def _stop_in(self, seconds: float) -> None:
+        with contextlib.suppress(RuntimeError):  # it is over
+            self._deadline.reschedule(asyncio.get_running_loop().time() + seconds)
+
+    async def run(self, headers: Mapping[str, str]) -> None:
+        try:
+            async with self._deadline:
+                await self._go(headers)
+        except TimeoutError:
+            self._answer.abort()
+        except Broken as broken:
+            await self._fail(f"the upstream {self._upstream.name} did not answer: {broken}")
+        except Exception:
+            logger.exception("a call of %s failed", self._upstream.name)
+            await self._fail("the gateway itself failed: its log says how")
+        finally:
+            await self._end_somehow()
+
+    async def _go(self, headers: Mapping[str, str]) -> None:
+        asked, house = self._asked, self._house
+        self._digest = await house.meter.digest(asked.path, asked.raw)
+        self._estimate = await house.meter.estimate(asked, self._provider.prompt(asked))
+        await self._clear()
+        most, pays = asked.most_output, self._upstream.subscription
+        said = await house.steward.admit(Wanted(self.id, asked.api, asked.model, self._estimate.prefix, most, pays))
+        if isinstance(said, Denied):
+            self._why = said.message
+            await self._settle(CallEnd.REFUSED)
+            await self._answer.say(self._provider.refusal(asked, said.message), asked.api)
+            return
+        self._admitted = True
+        found = await self._asking.answer(self._outgoing(said, headers), self._clear, self._patiently)
+        if said.durable is not None:
+            await asyncio.shield(said.durable)
+        if isinstance(found, Error):
+            await self._pass_error(found)
+            return
+        self._incoming, first = found
+        if self._record:
+            self._recorded += first
+        async with self._incoming.response:
+            await self._relay(self._incoming, first)
+
+    def _outgoing(self, said: Admitted, headers: Mapping[str, str]) -> Outgoing:
+        """The request as it goes upstream; what the steward changed of it is noted."""
+        asked, changed = self._asked, []
+        if said.model is not None and said.model != asked.model:
+            changed.append(f"model: {asked.model} to {said.model}")
+            self._model = said.model
+        if said.most_output is not None and said.most_output != asked.most_output:
+            changed.append(f"output: at most {said.most_output}")
+        self._changed = tuple(safe_line(change, 200) for change in changed)
+        path, body = self._provider.rewritten(asked, said.model, said.most_output)
+        if self._record:
+            self._record.keep(self.id, "request", body, self._answer.mask)
+        url = address(self._upstream, path or asked.path)
+        return Outgoing("POST", url, asking(headers, self._upstream, self._provider.family), body)
+
+    # --- waiting ------------------------------------------------------------------------------
+
+    async def _clear(self) -> None:
+        """Returns when the session does not hold calls."""
+        while self._house.hold.on:
+            await self._patiently(self._house.hold.over())
+
+    async def _patiently(self, waiting: Awaitable[None]) -> None:
+        """Wait with pings, where the language has them and the client wants a stream."""
+        ping = self._provider.ping if self._asked.stream else None
+        task = asyncio.ensure_future(waiting)
+        try:
+            while not (await asyncio.wait({task}, timeout=PING_EVERY if ping else None))[0]:
+                await self._answer.ping(ping or b"")
+            task.result()
+        finally:
+            task.cancel()
+
+    # --- the answer ---------------------------------------------------------------------------
+
+    async def _relay(self, incoming: Incoming, chunk: bytes) -> None:
+        """Pass the answer on as it comes, but for the bytes that end it: those wait until the call is settled."""
+        response, answer = incoming.response, self._answer
+        self._status = response.status
+        await answer.begin(response.status, response.reason, end_to_end(response.headers))
+        held: list[bytes] = []
+        try:
+            while chunk:
+                await self._pass(incoming, chunk, held)
+                chunk = await self._next(incoming, held)
+        except (ClientError, OSError) as error:
+            self._why = self._why or safe_line(f"the answer broke off: {error or type(error).__name__}", 200)
+            await self._settle()
+            answer.abort()
+            return
+        incoming.reading.end()
+        await self._end(held)
+        await answer.finish()
+
+    async def _pass(self, incoming: Incoming, chunk: bytes, held: list[bytes]) -> None:
+        """Pass a chunk on or hold it: of a stream what follows its end, of another answer always the last one."""
+        reading = incoming.reading
+        if self._settled or (incoming.streams and not reading.complete):
+            await self._answer.write(chunk)
+        elif incoming.streams:
+            held.append(chunk)
+            if reading.final:
+                await self._end(held)
+        else:
+            if held:
+                await self._answer.write(held.pop())
+            held.append(chunk)
+
+    async def _next(self, incoming: Incoming, held: list[bytes]) -> bytes:
+        content = incoming.response.content
+        chunk = None
+        if held and incoming.streams:
+            try:
+                async with asyncio.timeout(END_WAIT) as patience:
+                    chunk = await content.readany()
+            except TimeoutError:
+                if not patience.expired():
+                    raise
+                await self._end(held)
+        if chunk is None:
+            chunk = await content.readany()
+        if not self._settled:
+            incoming.feed(chunk)
+        if self._record and len(self._recorded) < MOST_OF_A_BODY:
+            self._recorded += chunk
+        return chunk
+
+    async def _end(self, held: list[bytes]) -> None:
+        """Settle, and let go of what waited for that."""
+        await self._settle()
+        for chunk in held:
+            await self._answer.write(chunk)
+        held.clear()
+
+    # --- other ends ---------------------------------------------------------------------------
+
+    async def _pass_error(self, error: Error) -> None:
+        """An error that is the request's fault goes to the worker as it is, but for what would make it come again."""
+        self._status, self._why = error.status, f"the upstream {self._upstream.name}: {error}"
+        if error.status in (401, 403):
+            self._house.log_once(f"{self._why}; is its key right?")
+        if error.status == 429:
+            await self._fail(self._why)
+            return
+        await self._settle(CallEnd.FAILED)
+        headers = end_to_end(error.headers)
+        headers.popall("Retry-After", None)
+        headers["x-should-retry"] = "false"
+        await self._answer.say(Refusal(error.status, error.body, headers), self._asked.api, error.reason)
+
+    async def _fail(self, why: str) -> None:
+        self._why = safe_line(self._answer.mask.text(why), 500)
+        await self._end_somehow()
+        status = FAILED_STATUS.get(self._provider.family, 400)
+        refusal = self._provider.failure(self._asked, status, self._why)
+        headers = {**refusal.headers, "x-should-retry": "false"}
+        await self._answer.say(Refusal(refusal.status, refusal.body, headers), self._asked.api)
+
+    async def _end_somehow(self) -> None:
+        try:
+            await self._settle()
+        except Exception:
+            logger.exception("a call of %s could not be settled", self._upstream.name)
+
+    # --- settling -----------------------------------------------------------------------------
+
+    async def _settle(self, end: CallEnd | None = None) -> None:
+        """Tell what the call came to, once, whoever is cancelled meanwhile. Raises what the steward raises."""
+        if self._settlement is None:
+            self._settlement = asyncio.create_task(self._tell(end))
+        await asyncio.shield(self._settlement)
+
+    async def _tell(self, end: CallEnd | None) -> None:
+        reading = self._incoming.reading if self._incoming else None
+        end = end or self._ended(reading)
+        usage, source = await self._usage(end, reading)
+        if self._record and self._recorded:
+            self._record.keep(self.id, "answer", bytes(self._recorded), self._answer.mask)
+        await self._house.steward.settle(self._row(end, reading, usage, source))
+        self._settled = True
+
+    def _ended(self, reading: Reading | None) -> CallEnd:
+        if reading is not None and reading.complete:
+            return CallEnd.ANSWERED
+        return CallEnd.CUT if self._asking.working else CallEnd.FAILED
+
+    async def _usage(self, end: CallEnd, reading: Reading | None) -> tuple[Usage, Source]:
+        if end not in (CallEnd.ANSWERED, CallEnd.CUT):
+            return Usage(), Source.MEASURED
+        if reading is None:
+            unseen = min(self._asking.ms() * UNSEEN_RATE // 1000, self._asked.most_output or MOST_UNSEEN)
+            return Usage(input=self._estimate.prefix, output=unseen), Source.ESTIMATED
+        if reading.usage is not None and (reading.final or reading.complete):
+            if end is CallEnd.ANSWERED:
+                self._house.meter.learn(self._asked, self._estimate, reading.usage)
+            return reading.usage, Source.MEASURED
+        seen = await self._house.meter.generated(reading.generated(), self._model)
+        usage = reading.usage or Usage(input=self._estimate.prefix)
+        return replace(usage, output=max(usage.output, seen)), Source.ESTIMATED
+
+    def _row(self, end: CallEnd, reading: Reading | None, usage: Usage, source: Source) -> ModelCall:
+        duplicate = repeat = False
+        if end is CallEnd.ANSWERED and reading is not None:
+            duplicate, repeat = self._house.meter.answered(self._digest, reading.message)
+        named = reading.named if reading else []
+        return ModelCall(
+            call=self.id,
+            iteration=self._house.iteration,
+            task=self._house.task,
+            api=self._asked.api,
+            model=safe_line(self._model, 200),
+            end=end,
+            status=self._status,
+            input=usage.input,
+            output=usage.output,
+            cache_read=usage.cache_read,
+            cache_write=usage.cache_write,
+            cache_write_1h=usage.cache_write_1h,
+            reasoning=usage.reasoning,
+            source=source,
+            subscription=self._upstream.subscription,
+            tools=len(named),
+            named=tuple(safe_id(name, 64) for name in named[:MOST_NAMED]),
+            latency=self._asking.ms(),
+            first=self._incoming.first if self._incoming else None,
+            retries=self._asking.retries,
+            message=safe_line(reading.message, 200) if reading else "",
+            request=safe_line(self._incoming.request, 200) if self._incoming else "",
+            agent=safe_line(self._asked.agent, 100),
+            tier=safe_line((reading and reading.tier) or self._asked.tier, 40),
+            duplicate=duplicate,
+            repeat=repeat,
+            changed=self._changed,
+            why=safe_line(self._why, 300) if end is not CallEnd.ANSWERED else "",
+        )

@@ -1,0 +1,140 @@
+"""What calls come to: estimated before they are asked, counted from the provider's own figures after, and never twice.
+
+One meter for one worker. It learns how this worker's requests and its model's tokens relate from each answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from proctor.budget.dimensions import Usage
+from proctor.doors.gateway import tokens
+from proctor.doors.gateway.providers.base import Asked
+
+FEW_BYTES = 512
+"""A new tail of so few bytes is taken for a token in four of them: counting would take longer than it is worth."""
+SAMPLE = 4_096
+MOST_SAMPLES = 8
+"""Of a longer text so many pieces of `SAMPLE` bytes are counted, spread over it, and the rest is taken to be alike."""
+MOST_PROMPTS = 8
+LONGEST_PROMPT = 4 * 1024 * 1024
+"""Bytes of a prompt that is kept to find the new tail of the next one; a longer one is counted anew each time."""
+MOST_ANSWERED = 4_096
+"""Requests remembered to know a repeated one."""
+INLINE_BYTES = 1024 * 1024
+"""More than this is hashed off the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Tokens expected of a prompt: `count` as counted here, `prefix` in the provider's tokens."""
+
+    prompt: bytes
+    count: int
+    prefix: int
+
+
+class Meter:
+    """Counts for one worker, on one event loop; `close()` ends its thread."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, "gateway-count")
+        self._known: OrderedDict[Hashable, tuple[Estimate, float]] = OrderedDict()
+        self._ratio = 1.0
+        self._answered: OrderedDict[bytes, set[str]] = OrderedDict()
+
+    def warm(self) -> None:
+        """Load what counts, before the first call needs it."""
+        self._pool.submit(tokens.count_tokens, "")
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def digest(self, path: str, raw: bytes) -> bytes:
+        """What tells equal requests."""
+        if len(raw) > INLINE_BYTES:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _digest, path, raw)
+        return _digest(path, raw)
+
+    async def estimate(self, asked: Asked, prompt: bytes) -> Estimate:
+        """What of the prompt was in this agent's last one counts as it did then; the new tail is counted. What comes
+        of both is taken by the ratio in which the provider's count last stood to such a one."""
+        found = self._known.get((asked.api, asked.model, asked.agent))
+        count = 0
+        if found is not None:
+            last, ratio = found
+            kept = _alike(last.prompt, prompt)
+            count = last.count * kept // max(1, len(last.prompt))
+            tail = prompt[kept:]
+        else:
+            ratio, tail = self._ratio, prompt
+        count += await self._count(tail, asked.model)
+        return Estimate(prompt, count, round(count * ratio))
+
+    async def generated(self, text: bytes, model: str) -> int:
+        """Tokens of what was seen of an answer."""
+        return await self._count(text, model)
+
+    def learn(self, asked: Asked, estimate: Estimate, usage: Usage) -> None:
+        """An answer told how many tokens the prompt was."""
+        if not estimate.count or not usage.prefix:
+            return
+        self._ratio = min(8.0, max(0.125, usage.prefix / estimate.count))
+        if len(estimate.prompt) <= LONGEST_PROMPT:
+            key = (asked.api, asked.model, asked.agent)
+            self._known[key] = estimate, self._ratio
+            self._known.move_to_end(key)
+            if len(self._known) > MOST_PROMPTS:
+                self._known.popitem(last=False)
+
+    def answered(self, digest: bytes, message: str) -> tuple[bool, bool]:
+        """Notes an answered call; whether it is a duplicate of an answer noted before, or else a repeat of its
+        request. The same id for other requests, as some servers give, makes neither."""
+        ids = self._answered.get(digest)
+        if ids is None:
+            self._answered[digest] = {message}
+            if len(self._answered) > MOST_ANSWERED:
+                self._answered.popitem(last=False)
+            return False, False
+        self._answered.move_to_end(digest)
+        if message and message in ids:
+            return True, False
+        if len(ids) < MOST_ANSWERED:
+            ids.add(message)
+        return False, True
+
+    async def _count(self, text: bytes, model: str) -> int:
+        if len(text) <= FEW_BYTES:
+            return -(-len(text) // tokens.BYTES_PER_TOKEN)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, _sampled, text, model)
+
+
+def _digest(path: str, raw: bytes) -> bytes:
+    return hashlib.blake2b(raw, digest_size=16, key=hashlib.blake2b(path.encode(), digest_size=16).digest()).digest()
+
+
+def _alike(one: bytes, other: bytes) -> int:
+    """How many bytes both begin with."""
+    least, most = 0, min(len(one), len(other))
+    if one[:most] == other[:most]:
+        return most
+    while most - least > FEW_BYTES:
+        middle = (least + most) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            most = middle
+    return next((at for at in range(least, most) if one[at] != other[at]), most)
+
+
+def _sampled(text: bytes, model: str) -> int:
+    if len(text) <= SAMPLE * MOST_SAMPLES:
+        return tokens.count_tokens(text, model)
+    step = (len(text) - SAMPLE) // (MOST_SAMPLES - 1)
+    sample = b"".join(text[at : at + SAMPLE] for at in range(0, len(text) - SAMPLE + 1, step))
+    return tokens.count_tokens(sample, model) * len(text) // len(sample)
