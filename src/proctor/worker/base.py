@@ -66,6 +66,13 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Resting:
+    """The agent has ended its turn and left so many tasks running: told of their end, it goes on by itself."""
+
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What the worker says about a task; a claim, never a verdict."""
 
@@ -100,7 +107,7 @@ class Withdrawn:
     id: str
 
 
-WorkerEvent = Usage | Tool | Result | Claim | Note | Ask | Withdrawn | Started | Trouble | TurnEnded
+WorkerEvent = Usage | Tool | Result | Claim | Note | Ask | Withdrawn | Started | Trouble | Resting | TurnEnded
 
 
 def argument_of(tool_input: dict[str, Any]) -> str:

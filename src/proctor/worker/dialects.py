@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from proctor.worker import find
 from proctor.worker.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -11,8 +12,13 @@ if TYPE_CHECKING:
 
 
 def choose(worker: Worker) -> Dialect:
-    """A dialect for one iteration. Each brings its own libraries, so that only the one that is spoken is loaded."""
+    """A dialect for one iteration. UsageError, one line, where the program of a known agent is not there.
+
+    Each brings its own libraries, so that only the one that is spoken is loaded.
+    """
     command = tuple(worker.command or ())
+    if worker.agent or worker.kind in find.KNOWN:
+        command = find.locate(worker.kind, worker.agent or "", command)
     match worker.kind:
         case "claude":
             from proctor.worker.claude import Claude
@@ -26,6 +32,10 @@ def choose(worker: Worker) -> Dialect:
             from proctor.worker.acp import Acp
 
             return Acp(worker.agent or "", command)
+    if worker.agent:
+        from proctor.worker import presets
+
+        return presets.known(worker.agent, command)
     from proctor.worker.command import Command
 
     return Command(command, worker.brief, worker.terminal)

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from proctor.doors.door import Door
 from proctor.sandbox.policy import DOOR, Policy
 from proctor.sandbox.running import Exit, Running
-from proctor.worker.base import TurnEnded, WorkerEvent
+from proctor.worker.base import Resting, TurnEnded, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 
 MAX_LINE = 8 * 1024 * 1024
@@ -32,6 +32,9 @@ TERMINAL_SIZE = (50, 1000)
 """Rows and columns."""
 GRACE = 10.0
 """Seconds that a program has to leave by itself after its agent's last turn, without those in which it stood still."""
+PATIENCE = 300.0
+"""Seconds of silence in which an agent that left something running may be told of its end and go on. Its stdin stays
+open meanwhile: there it puts its questions."""
 TICK = 0.25
 
 HOME = "home"
@@ -161,7 +164,7 @@ class Worker:
         self.turn: TurnEnded | None = None
         """How the agent's last turn ended, by its own word."""
         self.overstayed = False
-        """Whether the program did not leave after that: it is to be ended, and counts as completed."""
+        """Whether the program did not leave after its last turn: it is to be ended, and counts as completed."""
         self._dialect = dialect
         self._channel = channel
         self._on_line = on_line
@@ -170,7 +173,7 @@ class Worker:
         self._open: set[int] = set()
         self._drained = asyncio.Event()
         self._watching = True
-        self._left = grace
+        self._grace = self._left = grace
         self._timer: asyncio.TimerHandle | None = None
         self._told: list[WorkerEvent] | None = None
         self._loop.add_reader(running.fileno(), self._has_ended)
@@ -201,7 +204,10 @@ class Worker:
         self._close(fd)
 
     def _hear(self, source: str, line: bytes) -> None:
-        self._told = told = []
+        if self._timer is not None and self.turn is None:
+            self._left = PATIENCE
+        told: list[WorkerEvent] = []
+        self._told = told
         try:
             self._dialect.heard(source, line)
         finally:
@@ -212,18 +218,25 @@ class Worker:
         if isinstance(event, TurnEnded) and self.turn is None:
             self.turn = event
             self._channel.finish()
-            self._timer = self._loop.call_later(TICK, self._see_off)
+            self._count_down(self._grace)
+        elif isinstance(event, Resting) and self.turn is None:
+            self._count_down(PATIENCE)
         if self._told is None:
             self._on_line("harness", b"", (event,))
         else:
             self._told.append(event)
 
-    def _see_off(self) -> None:
-        """Count down the time that the program has to leave."""
+    def _count_down(self, seconds: float) -> None:
+        self._left = seconds
+        if self._timer is None:
+            self._timer = self._loop.call_later(TICK, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
         if not self.running.frozen:
             self._left -= TICK
         if self._left > 0:
-            self._timer = self._loop.call_later(TICK, self._see_off)
+            self._count_down(self._left)
         elif self._watching:
             self.overstayed = True
             self._has_ended()

@@ -1,0 +1,50 @@
+"""Programs of kind `command` that are known: aider and mini-swe-agent, told their brief by an argument.
+
+They ask nothing, so that their sandbox alone holds them, and say nothing of themselves but text.
+"""
+
+from __future__ import annotations
+
+from proctor.errors import UsageError
+from proctor.worker.command import Command, as_argument
+from proctor.worker.dialect import Dialect, Launch, Setting
+
+AIDER = (
+    *("--yes-always", "--no-stream", "--no-pretty", "--no-check-update", "--no-analytics", "--no-gitignore"),
+    *("--no-show-model-warnings", "--no-show-release-notes", "--no-detect-urls", "--no-auto-commits"),
+    *("--no-suggest-shell-commands", "--map-tokens", "1024"),
+)
+"""No streaming: only then does it read the usage; no commits: they are a second call to a model of its own choice."""
+MINI = {
+    "MSWEA_CONFIGURED": "true",
+    "MSWEA_COST_TRACKING": "ignore_errors",
+    "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "1",
+    "MSWEA_SILENT_STARTUP": "1",
+}
+
+
+class Preset(Command):
+    """A known program, in a home of its own."""
+
+    asks = False
+
+    def __init__(self, agent: str, command: tuple[str, ...]) -> None:
+        super().__init__(command, "argument")
+        self._agent = agent
+
+    def launch(self, setting: Setting) -> Launch:
+        if not setting.model:
+            raise UsageError(f"worker.model: {self._agent} has to be told one")
+        model, brief = f"openai/{setting.model}", as_argument(setting.brief)
+        told = {"OPENAI_API_BASE": f"{setting.base}/v1", "OPENAI_API_KEY": setting.token}
+        if self._agent == "aider":
+            words: tuple[str, ...] = (*AIDER, "--model", model, "--weak-model", model, "--message", brief)
+        else:
+            words = ("-m", model, "-y", "--exit-immediately", "-t", brief)
+            told |= MINI
+        return Launch((*self._argv, *words), told, home=True, programs=self._argv[:1])
+
+
+def known(agent: str, command: tuple[str, ...]) -> Dialect:
+    """The dialect of a known program, started by `command`."""
+    return Preset(agent, command)
