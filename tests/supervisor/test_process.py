@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -83,3 +84,38 @@ def test_the_weak_sandboxs_state_is_found_outside_the_workspace(
     outside.mkdir(parents=True)
     (outside / "journal.db").touch()
     assert process.state_dir_of(workspace) == outside
+
+
+def test_a_process_that_keeps_to_itself_leaves_no_core_and_lets_nobody_look_in(tmp_path: Path) -> None:
+    script = """
+import ctypes, os, resource, sys
+from proctor.supervisor import process
+most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+if os.geteuid() == 0:
+    os.setresuid(65534, 65534, 65534)
+process.keep_to_itself()
+parent = os.getpid()
+child = os.fork()
+if child == 0:
+    for name in ("environ", "mem", "maps", "fd/0"):
+        try:
+            open(f"/proc/{parent}/{name}").close()
+            print(name)
+        except PermissionError:
+            pass
+    sys.stdout.flush()
+    os._exit(0)
+os.waitpid(child, 0)
+os.abort()
+"""
+    environment = {**os.environ, "THE_KEY": "secret"}
+    child = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+    _, status = os.waitpid(child.pid, 0)
+    child.returncode = status
+    assert child.stdout
+    assert child.stdout.read() == b""
+    child.stdout.close()
+    assert os.WTERMSIG(status) == signal.SIGABRT
+    assert not os.WCOREDUMP(status)
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import os
@@ -21,6 +22,8 @@ NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "ceph", "glusterfs", "fuse.sshfs", "fuse.s3fs", "lustre"}
 )
 """SQLite in WAL mode and flock need one machine's memory: these are refused."""
+
+PR_SET_DUMPABLE = 4
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -162,6 +165,12 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def keep_to_itself() -> None:
+    """From here on no core file is made of this process, which knows keys, and no process without privileges can look
+    into its memory or its environment."""
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def start_detached(workspace: Path, arguments: list[str], log: Path) -> subprocess.Popen[bytes]:
