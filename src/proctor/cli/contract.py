@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import dataclasses
 import json
 import sys
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from proctor.approvals.rules import Rules
 from proctor.contract import lint, schema, starter
@@ -17,11 +19,13 @@ from proctor.errors import UsageError
 from proctor.journal.events import IterationEnded, Judged
 from proctor.journal.store import NoJournal
 from proctor.repository import layout
+from proctor.supervisor import dry, policies, suspension
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.startup import preflight
 from proctor.text import safe_line
 from proctor.words import ExitCode, Phase, Verdict
+from proctor.worker import find
 
 
 def init(given: argparse.Namespace) -> int:
@@ -74,12 +78,44 @@ def check(given: argparse.Namespace) -> int:
         return ExitCode.DONE
     contract = load(given.dir)
     said = lint.explain(contract, given.dir, facts(given.dir, contract))
+    if not given.json:
+        print(said)
+    shown = dataclasses.asdict(said)
+    if not said.unanswered:
+        preflight(given.dir)
+        shown |= asyncio.run(_tried(given, contract))
     if given.json:
-        print(json.dumps(dataclasses.asdict(said), indent=2, default=str))
-        return ExitCode.USAGE if said.unanswered else ExitCode.DONE
-    print(said)
-    if said.unanswered:
+        print(json.dumps(shown, indent=2, default=str))
+    elif said.unanswered:
         print("proctor: the contract is incomplete; see above", file=sys.stderr)
-        return ExitCode.USAGE
-    preflight(given.dir)
-    return ExitCode.DONE
+    return ExitCode.USAGE if said.unanswered else ExitCode.DONE
+
+
+def _worker(contract: Contract) -> find.Found | None:
+    """The program of a worker that is known, and its version; None for any other program."""
+    worker = contract.worker
+    return find.agent(worker.kind, worker.agent or "", worker.command or ()) if policies.is_agent(contract) else None
+
+
+async def _tried(given: argparse.Namespace, contract: Contract) -> dict[str, Any]:
+    """The worker's program, one dry call, and if asked for what an open request stops; told as each is known."""
+
+    def tell(*lines: str) -> None:
+        for line in () if given.json else lines:
+            print(line)
+
+    found = _worker(contract)
+    if found is not None:
+        tell(safe_line(f"worker: {found.program} {found.version or '(version unknown)'}", 300))
+        tell(*([f"warning: {safe_line(found.warning, 300)}"] if found.warning else []))
+    answered = await dry.call(given.dir, contract)
+    tell(f"model: {answered}" if answered else "model: no dry call; it needs gateway.upstream and worker.model")
+    shown: dict[str, Any] = {
+        "worker": dataclasses.asdict(found) if found else None,
+        "model": dataclasses.asdict(answered) if answered else None,
+    }
+    if given.suspension:
+        stood = await suspension.show(given.dir, contract)
+        tell(*stood.lines())
+        shown["suspension"] = stood.data()
+    return shown

@@ -61,7 +61,8 @@ RUN = (
 VERBS: tuple[Verb, ...] = (
     Verb("init", "contract:init", "write a contract and the workspace files where they are missing", (JSON,)),
     Verb("check", "contract:check", "say in plain words what was agreed; refuse while it is incomplete",
-         (JSON, _flag("--schema", "print the contract's JSON schema for editors"))),
+         (JSON, _flag("--schema", "print the contract's JSON schema for editors"),
+          _flag("--suspension", "run the worker until it asks, and show that everything stands still"))),
     Verb("run", "run:run", "start or go on, with the screen", RUN),
     Verb("attach", "run:attach", "the screen of a session that is up", RUN[4:6]),
     Verb("list", "read:list_sessions", "the sessions of this machine", (JSON,), takes_dir=False),

@@ -181,9 +181,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--yes", action="store_true")
     parser.add_argument("--reset-plateau", action="store_true")
+    parser.add_argument("--thawed", action="store_true")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    options = Options(once=given.once, yes=given.yes, reset_plateau=given.reset_plateau)
+    process.keep_to_itself()
+    options = Options(once=given.once, yes=given.yes, reset_plateau=given.reset_plateau, thawed=given.thawed)
     workspace = given.workspace.resolve()
     try:
         contract = startup.preflight(workspace)

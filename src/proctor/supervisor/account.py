@@ -27,11 +27,13 @@ class Meter:
     """What one iteration used so far.
 
     `metered` is what the gateway measured. Once there is any, what the worker reports of itself and what is estimated
-    from its output count no more; while `waits` for it, neither counts before the iteration's end.
+    from its output count no more; where there is a `gateway` to come through, not before the iteration's end, and never
+    for an `agent`.
     """
 
     model: str | None = None
-    waits: bool = False
+    gateway: bool = False
+    agent: bool = False
     metered: dict[Dimension, Figure] = field(default_factory=dict)
     reported: Usage | None = None
     reported_cost: int = 0
@@ -80,14 +82,16 @@ class Account:
     # --- one iteration ------------------------------------------------------------------------
 
     def begin(
-        self, model: str | None, since: Mapping[Dimension, Figure] | None = None, *, metered: bool = False
+        self,
+        model: str | None,
+        since: Mapping[Dimension, Figure] | None = None,
+        *,
+        gateway: bool = False,
+        agent: bool = False,
     ) -> None:
-        """An iteration begins: what it uses is counted apart, from the totals in `since` or those of now on.
-
-        `metered`: its model calls come through the gateway.
-        """
+        """An iteration begins: what it uses is counted apart, from the totals in `since` or those of now on."""
         self._begin = {dimension: figure.used for dimension, figure in (since or self.figures()).items()}
-        self._meter = Meter(model, waits=metered)
+        self._meter = Meter(model, gateway, agent)
 
     def meter(self, call: ModelCall) -> None:
         """One model call, as the gateway measured it."""
@@ -131,7 +135,7 @@ class Account:
         """The iteration is over and counted; returns what it used. Nothing, where none was running."""
         if self._meter is None:
             return {}
-        self._meter.waits = False
+        self._meter.gateway = False
         used = self.iteration_used()
         totals = self.figures()
         cost = self._of(self._meter).get(Dimension.COST)
@@ -184,7 +188,7 @@ class Account:
         return figure.used if figure else 0
 
     def _of(self, meter: Meter) -> dict[Dimension, Figure]:
-        if meter.metered or meter.waits:
+        if meter.metered or meter.gateway or meter.agent:
             calls = meter.metered.get(Dimension.TOOL_CALLS, Figure(0))
             # An answer's tool call may run many: those are known from the worker alone.
             tools = calls if calls.used >= meter.tools else Figure(meter.tools, Source.REPORTED)

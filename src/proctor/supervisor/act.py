@@ -26,10 +26,11 @@ from proctor.sandbox.policy import GATEWAY, Policy
 from proctor.sandbox.running import Running as Sandbox
 from proctor.supervisor import covers, enclosure, policies
 from proctor.supervisor.desk import Desk
-from proctor.supervisor.session import Running, Session
+from proctor.supervisor.session import GRACE, STILL, Running, Session
+from proctor.supervisor.steward import SessionSteward
 from proctor.text import safe_line
-from proctor.words import IterationEnd, RequestKind
-from proctor.worker.base import Ask, Claim, Note, Tool, Usage, WorkerEvent
+from proctor.words import IterationEnd
+from proctor.worker.base import Ask, Claim, Note, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn, WorkerEvent
 from proctor.worker.dialect import Setting
 from proctor.worker.dialects import choose
 from proctor.worker.process import start
@@ -51,6 +52,8 @@ BACK_OFF = (1.0, 3.0)
 """Seconds to wait after a first and a second failed start."""
 CHECK_EVERY = 0.01
 """Seconds between looks at the budget while events come faster than that."""
+WORDS = (Note, Started, Trouble, TurnEnded)
+"""Events that are no sign of work."""
 MOST_CLAIMS = 100
 """Claims of one iteration that become rows."""
 COUNTED_BYTES = 256 * 1024
@@ -87,27 +90,24 @@ async def by_itself(s: Session) -> AsyncIterator[None]:
 
 async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief: str) -> Over:
     """Run one worker to its end. Nothing of it is alive afterwards."""
-    contract = s.terms.contract
     folder = iteration_dir(s.state_dir, intent.iteration)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "brief.md").write_text(brief)
     stream = StreamWriter(stream_path(s.state_dir, intent.iteration))
     door = doors.make(s.state_dir / "doors")
     door.brief.write_text(brief)
-    gateway = Gateway()
-    count = await asyncio.to_thread(tokens.count_tokens, brief, intent.model)
-    s.account.begin(intent.model)
-    s.account.estimate(prefix=count)
+    gateway = await _gateway(s, desk, intent, folder)
+    if not policies.is_agent(s.terms.contract):
+        s.account.estimate(prefix=await asyncio.to_thread(tokens.count_tokens, brief, intent.model))
     try:
-        await gateway.start(door.folder, None, policies.upstream(contract))
+        await gateway.start(door.folder, None)
         enclosed = await _enclose(s, policies.for_worker(s, door, intent), folder)
         points = _points(s, enclosed.policy)
         over = asyncio.Event()
-        setting = Setting(brief, intent.model, f"http://{GATEWAY}", policies.TOKEN, str(s.workspace))
         lines = _Listener(s, desk, intent)
         worker = start(
-            choose(contract.worker),
-            setting,
+            choose(s.terms.contract.worker),
+            _setting(s, intent, brief),
             backend=s.backend,
             policy=enclosed.policy,
             door=door,
@@ -116,7 +116,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         )
         now = time.monotonic()
         s.running = Running(
-            worker, stream, intent.iteration, intent.task, intent.model, over, now, now, before=enclosed.before
+            worker, stream, intent.iteration, intent.task, intent.model, over, now, now, gateway, before=enclosed.before
         )
         s.running.vigil = _vigil(s, points, worker.running)
         if worker.running.listener is not None:
@@ -131,21 +131,47 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     finally:
         running = s.running
         if running is not None:
-            await running.worker.close()
-            enclosure.reopen(s.workspace)
-            if running.vigil is not None:
-                if moved := running.vigil.end():
-                    covers.uncovered(s, moved)
-                covers.made(s, running.vigil.made())
-            await count_output(s, whole=True)
-            s.spend(force=True)
-        s.running = None
-        stream.close()
+            await _put_away(s, running)
         await gateway.stop()
+        s.running = None
+        s.unlimited()
+        stream.close()
         if running is not None:
             running.worker.release()
         door.remove()
-        desk.withdraw("the worker is gone", RequestKind.TOOL)
+        if running is None or not running.suspended:
+            desk.withdraw("the worker is gone", *STILL)
+
+
+async def _gateway(s: Session, desk: Desk, intent: ev.IterationStarted, folder: Path) -> Gateway:
+    """The door to the models of one worker; what passes it is counted from now on."""
+    contract = s.terms.contract
+    upstreams = await asyncio.to_thread(policies.upstreams, s.workspace, contract)
+    s.account.begin(intent.model, gateway=bool(upstreams), agent=policies.is_agent(contract))
+    steward = SessionSteward(s, desk, intent, upstreams)
+    recorded = folder if contract.gateway.record == "full" else None
+    return Gateway(steward, iteration=intent.iteration, task=intent.task, record_to=recorded)
+
+
+def _setting(s: Session, intent: ev.IterationStarted, brief: str) -> Setting:
+    return Setting(
+        brief, intent.model, f"http://{GATEWAY}", policies.TOKEN, str(s.workspace), policies.instructions(s.workspace)
+    )
+
+
+async def _put_away(s: Session, running: Running) -> None:
+    """End a worker, and settle all that it leaves open."""
+    await running.worker.close()
+    if running.gateway is not None and not s.wishes:  # calls in flight may come to what they really cost
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(running.gateway.drained(), GRACE)
+    enclosure.reopen(s.workspace)
+    if running.vigil is not None:
+        if moved := running.vigil.end():
+            covers.uncovered(s, moved)
+        covers.made(s, running.vigil.made())
+    await count_output(s, whole=True)
+    s.spend(force=True)
 
 
 async def _enclose(s: Session, policy: Policy, folder: Path) -> enclosure.Enclosure:
@@ -221,6 +247,8 @@ async def _over(running: Running) -> Over:
     result = await running.worker.close()
     if running.reason is not None:
         return running.reason[0], result.code, running.reason[1]
+    if running.ending is not None:  # it stopped by itself, at a limit
+        return running.ending[1], result.code, running.ending[2]
     if running.worker.overstayed:
         return IterationEnd.LINGERED, result.code, "it did not leave after its last turn"
     if said := running.worker.running.bounds.exceeded(result.signal):
@@ -241,6 +269,7 @@ class _Listener:
         self._s = s
         self._desk = desk
         self._intent = intent
+        self._agent = policies.is_agent(s.terms.contract)
 
     def on_line(self, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
         running = self._s.running
@@ -252,9 +281,10 @@ class _Listener:
             running.last_error = line[:500].decode("utf-8", "replace")
         if all(isinstance(event, Note) for event in events):
             running.claimed_at = None
-            running.said += line + b"\n"
+            if not self._agent:
+                running.said += line + b"\n"
             return
-        running.events += len(events)
+        running.events += sum(not isinstance(event, WORDS) for event in events)
         for event in events:
             self._on_event(running, event)
         if running.last_sign - running.checked_at > CHECK_EVERY:
@@ -264,7 +294,7 @@ class _Listener:
     def _on_event(self, running: Running, event: WorkerEvent) -> None:
         s = self._s
         match event:
-            case Usage():
+            case Usage() if not self._agent:  # of an agent, the gateway knows better
                 used = Tokens(event.input, event.output, event.cache_read, event.cache_write)
                 s.account.report(event.model, used)
             case Tool():
@@ -276,6 +306,12 @@ class _Listener:
                 self._claim(running, self._claimed(running.task if event.task is None else event.task), event.status)
             case Ask():
                 self._desk.ask(event, running.iteration, running.task)
+            case Withdrawn():
+                self._desk.withdrawn(event.id)
+            case Trouble():
+                running.last_error = safe_line(event.text, 500)
+            case TurnEnded() if not event.ok and event.why:
+                running.last_error = safe_line(event.why, 500)
 
     def _claimed(self, task: ev.TaskId) -> TaskState | None:
         """The task that is meant; a worker knows its id as text, from `$PROCTOR_TASK`."""
@@ -318,6 +354,8 @@ def watch_signs(s: Session) -> None:
     if running is None or running.worker.running.frozen:
         return
     now = time.monotonic()
+    if s.state.limited is not None or (running.gateway and running.gateway.in_flight):
+        running.last_sign = now
     cpu = running.worker.running.cpu_seconds()
     if cpu > running.cpu + 0.05:
         running.cpu, running.last_sign = cpu, now

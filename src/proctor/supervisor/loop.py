@@ -67,7 +67,7 @@ async def one_pass(s: Session, desk: Desk) -> Ending | None:
 async def load(s: Session) -> Acted | None:
     """Wait until the session may work, and pick up an iteration that an earlier supervisor left pending."""
     s.enter(Step.LOAD)
-    await s.until(lambda: not s.paused)
+    await s.until(lambda: not (s.paused or s.waiting_requests))
     s.work()
     return await pending(s)
 
@@ -190,7 +190,7 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     """The harness runs the check on what is there; None where no worker ran."""
     s.enter(Step.JUDGE, acted.task)
     s.heed("stop", "rollback", "undo")
-    if acted.ended.how is IterationEnd.START_FAILED:
+    if acted.ended.how in (IterationEnd.START_FAILED, IterationEnd.SUSPENDED):
         return None
     task = s.state.task(acted.task)
     if task is None or task.status is TaskStatus.DONE:

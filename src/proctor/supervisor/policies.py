@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from proctor.contract.model import Contract
 from proctor.doors.door import Door
+from proctor.errors import ProctorError
 from proctor.journal import events as ev
 from proctor.sandbox import agents
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.supervisor.terms import Terms
+from proctor.workspace import files
 
 if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of its time to load
     from proctor.doors.gateway.port import Upstream
@@ -43,7 +46,12 @@ def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
     """The policy of one iteration's worker, whatever the workspace holds."""
     policy = base(s.workspace, s.terms.contract)
     specs = tuple(task.spec for task in s.state.tasks if task.spec)
-    return in_session(replace(policy, protect=(*policy.protect, *specs)), door.folder, intent.task, intent.model)
+    walls = in_session(replace(policy, protect=(*policy.protect, *specs)), door.folder, intent.task, intent.model)
+    if not has_host_door(s.terms.contract):
+        return walls
+    from proctor.doors import hosts
+
+    return replace(walls, environment={**walls.environment, **hosts.environment(GATEWAY)})
 
 
 def in_session(policy: Policy, door: Path, task: ev.TaskId, model: str | None) -> Policy:
@@ -67,11 +75,49 @@ def for_check(s: Session) -> Policy:
     return replace(base(s.workspace, s.terms.contract), protect=(), environment={})
 
 
-def upstream(contract: Contract) -> Upstream | None:
-    """Where the gateway passes model calls to: the contract's first upstream, with its key from the environment."""
+FAMILIES = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "google": "gemini"}
+"""Names of upstreams that say which language they speak."""
+
+
+def upstreams(workspace: Path, contract: Contract) -> tuple[Upstream, ...]:
+    """Where the gateway passes model calls to, with their keys. May block; UsageError where a key is not there."""
+    from proctor.doors.gateway.keys import read_key
     from proctor.doors.gateway.port import Upstream
 
-    for name, given in contract.gateway.upstream.items():
-        variable = (given.key or "").removeprefix("env:")
-        return Upstream(name, given.base_url, os.environ.get(variable) if variable else None)
-    return None
+    return tuple(
+        Upstream(
+            name,
+            given.base_url,
+            read_key(given.key, os.environ, workspace) if given.key else None,
+            speaks=frozenset(given.speaks or filter(None, [FAMILIES.get(name.lower())])),
+            auth=given.auth or "",
+            query=given.query,
+            headers=given.headers,
+            subscription=given.billing == "subscription",
+        )
+        for name, given in contract.gateway.upstream.items()
+    )
+
+
+INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md")
+"""The project's own instructions to agents: the first that is there is handed to one that may not read settings."""
+
+
+def instructions(workspace: Path) -> str:
+    """What the project tells agents; nothing where it tells them nothing that can be read."""
+    for name in INSTRUCTIONS:
+        with contextlib.suppress(ProctorError):
+            if text := files.read_optional(workspace, name):
+                return text
+    return ""
+
+
+def is_agent(contract: Contract) -> bool:
+    """Whether the worker is a program that is known, all of whose model calls come through the gateway."""
+    return contract.worker.kind != "command" or contract.worker.agent is not None
+
+
+def has_host_door(contract: Contract) -> bool:
+    """Whether a worker is told of the way to hosts: where the contract names some, or says when to ask for one."""
+    patterns = (*contract.approvals.allow, *contract.approvals.ask)
+    return bool(contract.sandbox.hosts) or any(pattern.startswith("host(") for pattern in patterns)

@@ -94,6 +94,8 @@ class Options:
     once: bool = False
     yes: bool = False
     reset_plateau: bool = False
+    thawed: bool = False
+    """A worker that asks is left unfrozen: to see whether it suspends by itself."""
 
 
 @dataclass(slots=True)
@@ -108,6 +110,7 @@ class Running:
     over: asyncio.Event
     began: float
     last_sign: float
+    gateway: Gateway | None = None
     reason: tuple[IterationEnd, str] | None = None
     cpu: float = 0.0
     claimed_at: float | None = None
@@ -118,7 +121,6 @@ class Running:
     checked_at: float = 0.0
     events: int = 0
     last_error: str = ""
-    gateway: Gateway | None = None
     held_calls: int = 0
     refusal: Refused | None = None
     ending: tuple[float, IterationEnd, str] | None = None
@@ -136,6 +138,11 @@ class Running:
 
     def __post_init__(self) -> None:
         self.hands = Hands(self.iteration)
+
+    @property
+    def suspended(self) -> bool:
+        """Whether it was ended because it does not stand still while a request waits; the request goes on waiting."""
+        return self.reason is not None and self.reason[0] is IterationEnd.SUSPENDED
 
     def thaw(self) -> None:
         """Let the worker go on, unless a cover is gone."""
@@ -279,9 +286,10 @@ class Session:
         still = self.paused or bool(waiting)
         if self.running is not None:
             process = self.running.worker.running
-            if still and not process.frozen:
+            freeze = self.paused or (bool(waiting) and not self.options.thawed)
+            if freeze and not process.frozen:
                 self._freeze()
-            elif not still and process.frozen:
+            elif not freeze and process.frozen:
                 self.running.thaw()
         working = self.resting is None
         self.account.clock(working and not still and not limited)
@@ -343,6 +351,12 @@ class Session:
         in_flight = running.gateway.in_flight if running.gateway else 0
         if time.monotonic() >= latest or (running.refusal is None and not in_flight):
             self.end_worker(how, detail)
+
+    def unlimited(self) -> None:
+        """Nothing waits for a provider any more."""
+        if (limited := self.state.limited) is not None:
+            self.append(ev.ProviderLimited(upstream=limited.upstream, over=True))
+            self.settle_motion()
 
     def saw_call(self) -> None:
         """The worker's model has answered: a sign of life."""

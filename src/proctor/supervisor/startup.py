@@ -39,6 +39,7 @@ from proctor.supervisor.tracking import Tracker
 from proctor.supervisor.whereabouts import settle_in
 from proctor.trees import remove_tree
 from proctor.words import CallEnd, CheckpointKind, Dimension, SessionStatus, Source, TaskStatus
+from proctor.worker import find
 from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
@@ -53,13 +54,17 @@ def preflight(workspace: Path) -> Contract:
     publish.place(workspace, contract)
     if ways := Terms(contract, "").open_notices(workspace):
         raise UsageError("\n".join(f"{workspace / FILE}: notify: {way}" for way in ways))
-    if contract.worker.kind == "command":
-        find_program(workspace, contract)
+    find_program(workspace, contract)
+    policies.upstreams(workspace, contract)
     return contract
 
 
 def find_program(workspace: Path, contract: Contract) -> None:
     """Refuse a worker whose program does not exist."""
+    worker = contract.worker
+    if policies.is_agent(contract):
+        find.locate(worker.kind, worker.agent or "", worker.command or ())
+        return
     program = (contract.worker.command or ("",))[0]
     path = host.environment()["PATH"]
     found = (workspace / program).exists() if "/" in program else shutil.which(program, path=path)
@@ -144,7 +149,8 @@ async def open_session(
         await timeline.checkpoint(CheckpointKind.START, at_once=True)
     elif said := await session.sweeper.tidy(names.checkpoint.keep):
         session.log("retention", said)
-    desk = Desk(session, Rules(contract.approvals.allow, contract.approvals.ask, contract.approvals.deny))
+    rules = contract.approvals
+    desk = Desk(session, Rules(rules.allow, rules.ask, rules.deny, str(workspace)))
     desk.take_orders()
     desk.withdraw("who asked is gone; what still matters is asked again")
     if options.reset_plateau:
@@ -185,7 +191,8 @@ def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str, bou
     if not journal.state().session:
         rows.append(ev.SessionStarted(session=uuid.uuid4().hex[:12], workspace=str(workspace), goal=contract.goal))
     pid = os.getpid()
-    worker = contract.worker.model or Path((contract.worker.command or ("",))[0]).name
+    given = contract.worker
+    worker = given.model or given.agent or Path((given.command or (given.kind,))[0]).name
     rows.append(
         ev.SupervisorStarted(
             pid=pid,
@@ -235,7 +242,7 @@ def _blast(journal: Journal) -> Blast:
 
 def _rates(contract: Contract) -> dict[str, Rates]:
     return {
-        name: Rates(price.input, price.output, price.cache_read, price.cache_write)
+        name: Rates(price.input, price.output, price.cache_read, price.cache_write, price.cache_write_1h)
         for name, price in contract.gateway.prices.items()
     }
 

@@ -111,8 +111,7 @@ class SessionSteward:
             output=found.amounts[Dimension.GENERATED_TOKENS],
             micro=found.amounts[Dimension.COST],
         )
-        await self._write(asked)
-        return Admitted(model if model != wanted.model else None, found.most_output)
+        return Admitted(model if model != wanted.model else None, found.most_output, self._write(asked))
 
     def _must_be_cheap(self) -> bool:
         return self._s.degrading or self._s.at_soft(AtSoft.CHEAPER_MODEL)
@@ -185,17 +184,17 @@ class SessionSteward:
         call = replace(call, task=self._intent.task, changed=reserved.changed if reserved else call.changed)
         self._s.account.meter(call)
         self._s.saw_call()
-        await self._write(call)
+        await asyncio.shield(self._write(call))
         self._s.check_budget()
 
-    async def _write(self, row: ev.Event) -> None:
-        """Durable on return; rows of the same moment are written together."""
+    def _write(self, row: ev.Event) -> asyncio.Future[None]:
+        """Done when the row is durable; rows of the same moment are written together."""
         self._rows.append(row)
         if self._written is None:
             loop = asyncio.get_running_loop()
             self._written = loop.create_future()
             loop.call_soon(self._flush)
-        await asyncio.shield(self._written)
+        return self._written
 
     def _flush(self) -> None:
         rows, self._rows = self._rows, []
@@ -215,8 +214,7 @@ class SessionSteward:
         self._s.settle_motion()
 
     def unlimited(self, upstream: str) -> None:
-        self._s.append(ev.ProviderLimited(upstream=upstream, over=True))
-        self._s.settle_motion()
+        self._s.unlimited()
 
     def holding(self, calls: int, since: float) -> None:
         """A worker that still asks while everything stands still is named, and in the end started afresh."""
