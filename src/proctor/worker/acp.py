@@ -6,7 +6,6 @@ that log what they do not understand, and a dialect is neither asynchronous nor 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +14,7 @@ import acp.schema as wire
 from acp.meta import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION
 from pydantic import BaseModel
 
-from proctor.words import Api
-from proctor.worker import acp_agents
+from proctor.worker import acp_agents, tools
 from proctor.worker.base import Ask, Note, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Tell
 from proctor.worker.rpc import NO_METHOD, Id, Peer
@@ -30,7 +28,6 @@ TOOLS = {
     "search": "search",
     "fetch": "fetch",
 }
-HEAD = 2_000
 NOTE = 4_000
 ALLOW, REJECT = ("allow_once",), ("reject_once", "reject_always")
 """Kinds of options that an answer may choose. One that allows for good is never chosen: the rules are proctor's."""
@@ -53,8 +50,8 @@ class Call:
         self.kind = update.kind or self.kind
         self.title = update.title or self.title
         self.name = self.name or self.title
-        if isinstance(update.raw_input, dict) and update.raw_input:
-            self.raw = update.raw_input
+        if isinstance(update.raw_input, dict):
+            self.raw = self.raw | update.raw_input
         if update.locations:
             self.places = [location.path for location in update.locations]
         for content in update.content or ():
@@ -63,26 +60,20 @@ class Call:
 
     @property
     def tool(self) -> str:
-        return TOOLS.get(self.kind) or re.sub(r"[^\w.-]+", "_", self.name.lower())[:100] or "tool"
+        return TOOLS.get(self.kind) or tools.canonical(self.name)
 
     def input(self) -> dict[str, Any]:
-        """What it is given, with the command or the path under the names that rules look at.
-
-        A call that names several paths has them as `paths` alone, so that it is not judged by the first."""
-        given = dict(self.raw)
-        if self.tool == "shell":
-            given["command"] = self._named("command") or self.title
-        elif self.tool in ("read", "write"):
-            named = self._named("path", "filePath", "filepath", "file_path", "absolute_path")
-            paths = {*(diff.path for diff in self.diffs), *self.places, *([named] if named else [])}
-            given.pop("path", None)
-            given |= {"path": paths.pop()} if len(paths) == 1 else {"paths": sorted(paths)}
+        """What it is given under canonical keys. Of several files it names all, so that none is judged by the first."""
+        given = tools.canonical_input(self.raw) or ({"command": self.title} if self.tool == "shell" else {})
+        if self.tool in ("read", "write"):
+            paths = {*self.places, *(diff.path for diff in self.diffs)} - {given.get("path")}
+            if len(paths) == 1 and "path" not in given:
+                given["path"] = paths.pop()
+            elif paths:
+                given["paths"] = sorted(paths)
         if self.diffs and "diff" not in given:
             given["diff"] = "\n".join(f"{d.path}\n{changed(d.old_text or '', d.new_text)}" for d in self.diffs)
         return given
-
-    def _named(self, *keys: str) -> str:
-        return next((said for key in keys if isinstance(said := self.raw.get(key), str) and said), "")
 
 
 class Acp(Dialect):
@@ -91,13 +82,13 @@ class Acp(Dialect):
 
     suspends = True
 
-    def __init__(self, agent: str = "", command: tuple[str, ...] = (), api: Api = Api.MESSAGES) -> None:
-        """`agent` names one that is known; `api` is what the upstream speaks, for one that speaks several."""
-        self._agent, self._command, self._api = agent, command, api
+    def __init__(self, agent: str = "", command: tuple[str, ...] = ()) -> None:
+        """`agent` names one that is known, else `command` is the whole of what is started."""
+        self._agent, self._command = agent, command
 
     def launch(self, setting: Setting) -> Launch:
         self._setting = setting
-        return acp_agents.launch(self._agent, self._command, self._api, setting)
+        return acp_agents.launch(self._agent, self._command, setting)
 
     def begin(self, send: Send, tell: Tell) -> None:
         super().begin(send, tell)
@@ -184,8 +175,8 @@ class Acp(Dialect):
 
     def _failed(self, why: str) -> None:
         self._speak()
-        self.tell(Trouble(why, fatal=True))
-        self.tell(TurnEnded(False, why))
+        self.tell(Trouble(why[:NOTE], fatal=True))
+        self.tell(TurnEnded(False, why[:NOTE]))
 
     def _asked(self, request: Id, method: str, params: Any) -> None:
         if method != CLIENT_METHODS["session_request_permission"]:
@@ -194,9 +185,13 @@ class Acp(Dialect):
         self._speak()
         call = self._learn(asked.tool_call)
         self._tell_once(call)
-        self._open[str(request)] = request, asked.options
-        agent = "" if asked.session_id == self._session else asked.session_id
-        self.tell(Ask(str(request), call.tool, call.input(), said(asked.tool_call), agent, changeable=False))
+        key = str(request)[: tools.MOST_NAME]
+        self._open[key] = request, asked.options
+        given = call.input()
+        if tools.is_too_large(given):
+            return self.answer(key, False, "This is too large to be judged: split it.")
+        agent = "" if asked.session_id == self._session else asked.session_id[: tools.MOST_NAME]
+        return self.tell(Ask(key, call.tool, given, said(asked.tool_call)[:NOTE], agent, changeable=False))
 
     def _noticed(self, method: str, params: Any) -> None:
         if method == "$/cancel_request" and isinstance(params, dict):
@@ -220,7 +215,7 @@ class Acp(Dialect):
                     self._tell_once(call)
                 if update.status in ("completed", "failed"):
                     del self._calls[call.id]
-                    self.tell(Result(call.id, update.status == "completed", said(update)[:HEAD]))
+                    self.tell(Result(call.id, update.status == "completed", said(update)[: tools.HEAD]))
 
     def _learn(self, update: wire.ToolCall | wire.ToolCallUpdate) -> Call:
         call = self._calls.get(update.tool_call_id)
@@ -261,7 +256,7 @@ def changed(old: str, new: str) -> str:
     start = _same(zip(before, after, strict=False))
     end = _same(zip(reversed(before[start:]), reversed(after[start:]), strict=False))
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
-    return "\n".join([*(f"-{line}" for line in gone), *(f"+{line}" for line in come)])
+    return "\n".join([*(f"-{line}" for line in gone), *(f"+{line}" for line in come)])[: tools.MOST_TEXT]
 
 
 def _same(pairs: Iterable[tuple[str, str]]) -> int:

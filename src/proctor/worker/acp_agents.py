@@ -11,17 +11,28 @@ from proctor.words import Api
 from proctor.worker.dialect import Launch, Setting, Stdin
 
 PROVIDER = "proctor"
+OPENCODE = {
+    Api.MESSAGES: "anthropic",
+    Api.RESPONSES: "openai",
+    Api.CHAT: "openai-compatible",
+    Api.GEMINI: "google",
+}
+"""What opencode asks a model with, in the order of preference."""
 LIMIT = {"context": 200_000, "output": 16_384}
 """Tokens: of a model that opencode cannot look up."""
+FOREVER = 86_400
+"""Seconds that an agent waits for an answer: the gateway holds calls, and waits for the provider itself."""
+WITH_PATIENCE = ("/bin/sh", "-c", 'GEMINI_EXP="$HOME/.gemini/patience.json" exec "$0" "$@"')
+"""Gemini gives up after a minute without a header; what changes that is a flag in a file, named by its whole path."""
 
 
-def launch(agent: str, command: tuple[str, ...], api: Api, setting: Setting) -> Launch:
+def launch(agent: str, command: tuple[str, ...], setting: Setting) -> Launch:
     """Start a known agent, by `command` if it is given, or whatever `command` is. UsageError where neither is known."""
     if agent:
         start = KNOWN.get(agent)
         if start is None:
             raise UsageError(f"worker.agent: {agent[:80]!r} is not known; known are {', '.join(sorted(KNOWN))}")
-        return start(command or (agent,), api, setting)
+        return start(command or (agent,), setting)
     if not command:
         raise UsageError("worker.kind acp needs worker.agent or worker.command")
     environment = {
@@ -41,14 +52,16 @@ def _model(setting: Setting, agent: str) -> str:
     return setting.model
 
 
-def _opencode(command: tuple[str, ...], api: Api, setting: Setting) -> Launch:
+def _opencode(command: tuple[str, ...], setting: Setting) -> Launch:
     model = _model(setting, "opencode")
+    api = next((api for api in OPENCODE if api in setting.apis), Api.MESSAGES)
+    version = "v1beta" if api is Api.GEMINI else "v1"
     config: dict[str, Any] = {
         "provider": {
             PROVIDER: {
-                "npm": "@ai-sdk/openai-compatible" if api is Api.CHAT else "@ai-sdk/anthropic",
+                "npm": f"@ai-sdk/{OPENCODE[api]}",
                 "name": PROVIDER,
-                "options": {"baseURL": f"{setting.base}/v1", "apiKey": setting.token},
+                "options": {"baseURL": f"{setting.base}/{version}", "apiKey": setting.token, "timeout": False},
                 "models": {model: {"name": model, "tool_call": True, "limit": LIMIT}},
             }
         },
@@ -68,27 +81,28 @@ def _opencode(command: tuple[str, ...], api: Api, setting: Setting) -> Launch:
     return Launch((*command, "acp"), environment, files, home=True, stdin=Stdin.OPEN, programs=command[:1])
 
 
-def _gemini(command: tuple[str, ...], _: Api, setting: Setting) -> Launch:
+def _gemini(command: tuple[str, ...], setting: Setting) -> Launch:
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "general": {"maxAttempts": 1, "enableAutoUpdate": False},
         "telemetry": {"enabled": False},
         "privacy": {"usageStatisticsEnabled": False},
     }
+    patience = {"flags": [{"flagId": 45773134, "intValue": str(FOREVER)}]}
     return Launch(
-        (*command, "--acp", "-m", _model(setting, "gemini"), "--skip-trust"),
+        (*WITH_PATIENCE, *command, "--acp", "-m", _model(setting, "gemini"), "--skip-trust"),
         environment={
             "GOOGLE_GEMINI_BASE_URL": setting.base,
             "GEMINI_API_KEY": setting.token,
             "GEMINI_CLI_NO_RELAUNCH": "true",
         },
-        files={".gemini/settings.json": json.dumps(settings)},
+        files={".gemini/settings.json": json.dumps(settings), ".gemini/patience.json": json.dumps(patience)},
         stdin=Stdin.OPEN,
         programs=command[:1],
     )
 
 
-def _qwen(command: tuple[str, ...], _: Api, setting: Setting) -> Launch:
+def _qwen(command: tuple[str, ...], setting: Setting) -> Launch:
     settings = {
         "security": {"auth": {"selectedType": "openai"}},
         "general": {"enableAutoUpdate": False},
@@ -102,6 +116,7 @@ def _qwen(command: tuple[str, ...], _: Api, setting: Setting) -> Launch:
             "OPENAI_BASE_URL": f"{setting.base}/v1",
             "OPENAI_API_KEY": setting.token,
             "OPENAI_MODEL": _model(setting, "qwen"),
+            "QWEN_CODE_API_TIMEOUT_MS": str(FOREVER * 1000),
         },
         files={".qwen/settings.json": json.dumps(settings)},
         stdin=Stdin.OPEN,
@@ -109,5 +124,5 @@ def _qwen(command: tuple[str, ...], _: Api, setting: Setting) -> Launch:
     )
 
 
-Start = Callable[[tuple[str, ...], Api, Setting], Launch]
+Start = Callable[[tuple[str, ...], Setting], Launch]
 KNOWN: dict[str, Start] = {"opencode": _opencode, "gemini": _gemini, "qwen": _qwen}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from proctor.words import Api
 from proctor.worker.base import WorkerEvent
 
 Tell = Callable[[WorkerEvent], None]
@@ -38,6 +39,8 @@ class Setting:
     workspace: str
     instructions: str = ""
     """The project's own instructions (CLAUDE.md, AGENTS.md), for an agent that is kept from reading them by itself."""
+    apis: tuple[Api, ...] = ()
+    """What the model can be asked through, for an agent that can do several; any if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
