@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from agents.agents import AGENTS, version
-from agents.cells import SCENARIOS
+pytest.register_assert_rewrite("agents.cells")
+
+from agents.agents import AGENTS, version  # noqa: E402
+from agents.cells import SCENARIOS  # noqa: E402
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
