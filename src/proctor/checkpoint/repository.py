@@ -275,6 +275,7 @@ class Store:
             gone = [f"delete {REFS}{name}\n" for name, commit in names.items() if commit not in keep]
             if gone:
                 self._git.run("update-ref", "--stdin", input="".join(gone).encode())
+            self._tree.settle()
             borrow.settle(self._git)
             borrow.disown(self._git)
             self._git.run("repack", "-a", "-d", "-q")

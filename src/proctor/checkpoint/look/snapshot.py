@@ -161,6 +161,11 @@ class WorkingTree:
         known.save(self._memory)
         self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(gone))
 
+    def settle(self) -> None:
+        """Have git know the tree of the index, so that it drops nothing of it: what was recorded last may rest on it."""
+        with contextlib.suppress(GitFailed):
+            self._git.run("write-tree")
+
     def decide(self, seen: Scan) -> Intake:
         """What a look would decide about paths that were found without one. Writes nothing."""
         return self._gate.decide(seen, Known.load(self._memory) or Known())
