@@ -121,11 +121,10 @@ def _calculate(usage: Usage, listed: Mapping[str, Any], claude: bool) -> Decimal
 
     def rate(name: str, otherwise: Decimal = Decimal(0)) -> Decimal:
         found = listed.get(f"{name}_mtok")
-        if found is None or isinstance(found, Decimal):
-            return otherwise if found is None else found
-        # Beyond the threshold every token of the call costs more, not only those beyond it.
-        reached = [one.price for one in found.tiers if usage.prefix > one.start]
-        return reached[-1] if reached else found.base
+        if found is not None and not isinstance(found, Decimal):
+            # Beyond the threshold every token of the call costs more, not only those beyond it.
+            found = [found.base, *(one.price for one in found.tiers if usage.prefix > one.start)][-1]
+        return otherwise if found is None else Decimal(found)
 
     if min(usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cache_write_1h, usage.reasoning) < 0:
         return None

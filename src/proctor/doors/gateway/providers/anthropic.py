@@ -147,7 +147,7 @@ class _Message(Answer):
                     and tokens(record(event.usage).get("output_tokens")) is not None
                 )
             case "message_stop":
-                self.complete = not self.error
+                self.ended()
             case "error":
                 self.failed(event.error)
 
@@ -169,8 +169,9 @@ class _Message(Answer):
                 self.called(block.get("name"))
             self.wrote_all(block)
         self._report(message.get("usage"))
-        self.complete = "content" in message
         self.final = self.usage is not None
+        if "content" in message:
+            self.ended()
 
     def _report(self, reported: Any) -> None:
         """Later reports are of the whole so far; what one leaves out, or has as zero where it was not, stays."""

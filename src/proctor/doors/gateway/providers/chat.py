@@ -192,7 +192,7 @@ class _Completion(Answer):
 
     def _over(self) -> None:
         """The answer has ended."""
-        self.complete = not self.error
+        self.ended()
         self.final = self.usage is not None
         for _, name in self._open.values():
             self.called(name)

@@ -14,5 +14,5 @@ class Counted(Answer):
         if said.get("error") is not None:
             self.failed(said["error"])
             return
-        self.complete = self.final = True
-        self.usage = Usage()
+        self.usage, self.final = Usage(), True
+        self.ended()

@@ -152,7 +152,8 @@ class _Content(Answer):
                         self.called(call["name"])
         if part.error is not None:
             self.failed(part.error)
-        self.complete = (self.complete or over) and not self.error
+        if over:
+            self.ended()
         said = record(part.usageMetadata)
         self.served(said.get("serviceTier"))
         usage = _usage(said)

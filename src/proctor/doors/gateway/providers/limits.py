@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
@@ -128,8 +128,7 @@ def _moment(text: str, now: float) -> float | None:
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             found = parse(text)
-            zoned = found if found.tzinfo else found.astimezone() - timedelta()
-            return zoned.timestamp() - now
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() - now
         except (ValueError, OverflowError, TypeError, IndexError, OSError):
             continue
     return None

@@ -39,7 +39,7 @@ def rows(value: Any) -> list[dict[str, Any]]:
 
 def word(value: Any, limit: int = 200) -> str:
     """A name or an id; empty if it is no such thing."""
-    return safe_line(value, limit) if isinstance(value, str) else ""
+    return safe_line(value[: limit + 1], limit) if isinstance(value, str) else ""
 
 
 def tier(said: Any) -> str:
@@ -220,6 +220,10 @@ class Answer:
         """All words in a piece of what was generated."""
         self.wrote(counted([value]).decode())
 
+    def ended(self) -> None:
+        """The answer has come to its own end."""
+        self.complete = not self.error
+
     def served(self, said: Any) -> None:
         """The provider's word for the service, if it says one."""
         self.tier = tier(said) if isinstance(said, str) and said else self.tier
@@ -231,6 +235,7 @@ class Answer:
 
     def failed(self, error: Any) -> None:
         """An error in an answer that began well."""
+        self.complete = False
         said = record(error)
         kind = word(said.get("type")) or word(said.get("code")) or word(said.get("status"))
         message = word(said.get("message"), 500) or word(error, 500)

@@ -145,7 +145,7 @@ class _Response(Answer):
         if said.error is not None or said.status == "failed":
             self.failed(said.error)
         elif ended and said.status not in ("queued", "in_progress"):
-            self.complete = not self.error
+            self.ended()
 
 
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed", "response.done")
