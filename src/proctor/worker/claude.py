@@ -51,6 +51,8 @@ QUIET = {
 """No retries and no time-outs of its own: the gateway waits and tries again."""
 HOOK = "judged"
 HOOKS = {"PreToolUse": [{"matcher": None, "hookCallbackIds": [HOOK], "timeout": 86400, "onFailure": "block"}]}
+DIAGNOSTIC = "[ede_diagnostic]"
+"""What begins an error that only its makers understand."""
 NOTE = 4_000
 MOST_SEEN = 1_000
 """Ids of messages that are remembered, so that each is counted once."""
@@ -151,7 +153,7 @@ class Claude(Dialect):
                 version, model, session = (_text(data, key) for key in ("claude_code_version", "model", "session_id"))
                 self.tell(Started(version[:NOTE], model[:NOTE], session[:NOTE]))
             case "api_retry":
-                what = data.get("error_status") or data.get("error") or "the connection was lost"
+                what = data.get("error_status") or "its answer broke off"
                 self.tell(Trouble(f"asks the model again: {str(what)[: tools.MOST_NAME]}"))
             case "permission_denied":
                 self.tell(Note(f"denied by itself: {_text(data, 'tool_name')}: {_text(data, 'message')}"))
@@ -229,8 +231,9 @@ class Claude(Dialect):
         if ok and self._tasks:
             return self.tell(Resting(len(self._tasks)))
         errors = data.get("errors")
-        said = "; ".join(map(str, errors)) if isinstance(errors, list) else _text(data, "result")
-        return self.tell(TurnEnded(ok, "" if ok else (said or reason or "it failed without a word")[:NOTE]))
+        plain = [str(error) for error in errors if DIAGNOSTIC not in str(error)] if isinstance(errors, list) else []
+        said = _text(data, "result") or "; ".join(plain) or reason or "it failed without a word"
+        return self.tell(TurnEnded(ok, "" if ok else said[:NOTE]))
 
     # --- its own figures ------------------------------------------------------------------------
 
