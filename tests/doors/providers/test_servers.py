@@ -227,8 +227,8 @@ def test_nonsense_in_a_detail_counts_as_nothing(amount: Any) -> None:
 KEYS = (
     "type message id model usage input_tokens output_tokens cache_creation iterations content content_block index "
     "delta stop_reason error response item status choices finish_reason tool_calls function name arguments "
-    "prompt_tokens completion_tokens total_tokens prompt_tokens_details cached_tokens  x_groq candidates parts functionCall "
-    "finishReason usageMetadata promptTokenCount promptFeedback output call_id code"
+    "prompt_tokens completion_tokens total_tokens prompt_tokens_details cached_tokens x_groq candidates parts "
+    "functionCall finishReason usageMetadata promptTokenCount promptFeedback output call_id code"
 )
 KINDS = (
     "message_start content_block_start content_block_stop content_block_delta message_delta message_stop error "
