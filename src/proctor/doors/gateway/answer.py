@@ -51,6 +51,7 @@ class Answer:
         if self._response is not None:
             return
         masked = CIMultiDict((name, self.mask.text(text)) for name, text in headers.items())
+        reason = None if reason is None else self.mask.text(reason)
         self._response = web.StreamResponse(status=status, reason=reason, headers=masked)
         if self.last:
             self._response.force_close()

@@ -46,6 +46,8 @@ def improper(method: str, path: str, headers: Mapping[str, str]) -> str:
         return "only plain requests for a path are passed on"
     if "upgrade" in headers:
         return "only plain HTTP is spoken here: no WebSocket, no h2c"
+    if headers.get("transfer-encoding", "chunked").lower() != "chunked":
+        return "a body comes by its length or in chunks"
     if "#" in path or "\\" in path:
         return "a path with # or \\ is not passed on"
     return ""
