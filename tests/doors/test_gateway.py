@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientConnectionError, ClientPayloadError, web
+from aiohttp import ClientConnectionError, ClientPayloadError
 from yarl import URL
 
 from doors.gate import KEY, Gate, gate, message, messages, says, stream, streams
+from doors.world import until
 from proctor.doors import door
 from proctor.doors.gateway.port import Admitted, Denied, Upstream
 from proctor.doors.gateway.server import Gateway
@@ -197,8 +198,7 @@ async def test_an_end_of_the_gateway_settles_what_is_in_flight_once(tmp_path: Pa
         answer = await made.client.post("/v1/messages", json=messages(stream=True))
         await answer.content.readany()
         asked = asyncio.create_task(made.post(messages(stream=True)))
-        while made.gateway.in_flight < 2:
-            await asyncio.sleep(0)
+        await until(lambda: len(made.provider.seen) == 2)
         await made.gateway.stop()
         assert made.gateway.in_flight == 0
         never.set()

@@ -6,12 +6,13 @@ import asyncio
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ConnectionTimeoutError
 from yarl import URL
 
 from proctor.doors.gateway.hold import Limit
+from proctor.doors.gateway.keys import Mask
 from proctor.doors.gateway.providers.base import Asked, Limited, Provider, Reading
 from proctor.text import safe_line
 
@@ -74,11 +75,12 @@ class Incoming:
 class Asking:
     """The tries of one call. `working` says whether the provider may be at work on it now."""
 
-    def __init__(self, session: ClientSession, provider: Provider, asked: Asked, limit: Limit) -> None:
+    def __init__(self, session: ClientSession, provider: Provider, asked: Asked, limit: Limit, mask: Mask) -> None:
         self._session = session
         self._provider = provider
         self._asked = asked
         self._limit = limit
+        self._mask = mask
         self.began = time.monotonic()
         self.retries = 0
         self.working = False
@@ -116,7 +118,8 @@ class Asking:
                 self.retries += 1
 
     def _later(self, error: Error) -> Limited | None:
-        return self._provider.limited(error.status, error.headers, error.body, time.time())
+        found = self._provider.limited(error.status, error.headers, error.body, time.time())
+        return found and replace(found, why=self._mask.text(found.why))
 
     async def _try(self, outgoing: Outgoing) -> tuple[Incoming, bytes] | Error | str:
         """An answer and its first bytes, an error of the upstream's, or why there is neither."""

@@ -77,7 +77,7 @@ class Call:
         self._answer = answer
         self._record = house.recorder if record else None
         self._recorded = bytearray()
-        self._asking = Asking(house.session, provider, asked, house.limit(upstream.name))
+        self._asking = Asking(house.session, provider, asked, house.limit(upstream.name), answer.mask)
         self._deadline = asyncio.timeout(None)
         self._incoming: Incoming | None = None
         self._model = asked.model
@@ -86,7 +86,7 @@ class Call:
         self._status = 0
         self._changed: tuple[str, ...] = ()
         self._why = ""
-        self._admitted = self._settled = False
+        self._wanted = self._admitted = self._settled = False
         self._settlement: asyncio.Task[None] | None = None
 
     @property
@@ -127,6 +127,7 @@ class Call:
         self._digest = await house.meter.digest(asked.path, asked.raw)
         self._estimate = await house.meter.estimate(asked, self._provider.prompt(asked))
         await self._clear()
+        self._wanted = True
         most, pays = asked.most_output, self._upstream.subscription
         said = await house.steward.admit(Wanted(self.id, asked.api, asked.model, self._estimate.prefix, most, pays))
         if isinstance(said, Denied):
@@ -179,6 +180,7 @@ class Call:
             task.result()
         finally:
             task.cancel()
+            await asyncio.wait({task})
 
     # --- the answer ---------------------------------------------------------------------------
 
@@ -245,7 +247,7 @@ class Call:
 
     async def _pass_error(self, error: Error) -> None:
         """An error that is the request's fault goes to the worker as it is, but for what would make it come again."""
-        self._status, self._why = error.status, f"the upstream {self._upstream.name}: {error}"
+        self._status, self._why = error.status, self._word(f"the upstream {self._upstream.name}: {error}", 300)
         if error.status in (401, 403):
             self._house.log_once(f"{self._why}; is its key right?")
         if error.status == 429:
@@ -258,7 +260,7 @@ class Call:
         await self._answer.say(Refusal(error.status, error.body, headers), self._asked.api, error.reason)
 
     async def _fail(self, why: str) -> None:
-        self._why = safe_line(self._answer.mask.text(why), 500)
+        self._why = self._word(why, 500)
         await self._end_somehow()
         status = FAILED_STATUS.get(self._provider.family, 400)
         refusal = self._provider.failure(self._asked, status, self._why)
@@ -266,8 +268,10 @@ class Call:
         await self._answer.say(Refusal(refusal.status, refusal.body, headers), self._asked.api)
 
     async def _end_somehow(self) -> None:
+        """Settle, whatever happened, what the steward may have set something aside for."""
         try:
-            await self._settle()
+            if self._wanted:
+                await self._settle()
         except Exception:
             logger.exception("a call of %s could not be settled", self._upstream.name)
 
@@ -317,7 +321,7 @@ class Call:
             iteration=self._house.iteration,
             task=self._house.task,
             api=self._asked.api,
-            model=safe_line(self._model, 200),
+            model=self._word(self._model, 200),
             end=end,
             status=self._status,
             input=usage.input,
@@ -329,16 +333,20 @@ class Call:
             source=source,
             subscription=self._upstream.subscription,
             tools=len(named),
-            named=tuple(safe_id(name, 64) for name in named[:MOST_NAMED]),
+            named=tuple(safe_id(self._word(name, 64), 64) for name in named[:MOST_NAMED]),
             latency=self._asking.ms(),
             first=self._incoming.first if self._incoming else None,
             retries=self._asking.retries,
-            message=safe_line(reading.message, 200) if reading else "",
-            request=safe_line(self._incoming.request, 200) if self._incoming else "",
-            agent=safe_line(self._asked.agent, 100),
-            tier=safe_line((reading and reading.tier) or self._asked.tier, 40),
+            message=self._word(reading.message, 200) if reading else "",
+            request=self._word(self._incoming.request, 200) if self._incoming else "",
+            agent=self._word(self._asked.agent, 100),
+            tier=self._word((reading and reading.tier) or self._asked.tier, 40),
             duplicate=duplicate,
             repeat=repeat,
             changed=self._changed,
-            why=safe_line(self._why, 300) if end is not CallEnd.ANSWERED else "",
+            why=self._word(self._why, 300) if end is not CallEnd.ANSWERED else "",
         )
+
+    def _word(self, text: str, limit: int) -> str:
+        """What a worker or a server said, fit for a row and without a key."""
+        return safe_line(self._answer.mask.text(text), limit)

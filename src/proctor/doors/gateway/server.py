@@ -49,6 +49,8 @@ MOST_IDLE: Final = 10
 the worker may be frozen, and none counts."""
 STOP_WAIT: Final = 5.0
 """Seconds that calls have to be settled in when a gateway stops."""
+SHUT_WAIT: Final = 0.1
+"""Seconds for what serves a connection that is closed already."""
 TIMEOUT: Final = ClientTimeout(total=None, sock_connect=30, sock_read=900)
 """Seconds. A model may think long between two bytes."""
 
@@ -94,7 +96,8 @@ class Server(web.Server):
 
     @property
     def all(self) -> list[Connection]:
-        return [one for one in self.connections if isinstance(one, Connection)]
+        """The open ones, oldest first."""
+        return [one for one in self.connections if isinstance(one, Connection) and one.transport is not None]
 
     def make_room(self) -> None:
         """No more than so many: the oldest without a call goes, else the newest."""
@@ -181,7 +184,9 @@ class Gateway:
             async with asyncio.timeout(STOP_WAIT):
                 while self._calls:
                     await self._wait_for_fewer()
-        await self.server.shutdown(0)
+        for connection in self.server.all:
+            connection.force_close()
+        await self.server.shutdown(SHUT_WAIT)
         await self._hosts.stop()
         self._front.stop()
         await house.session.close()
@@ -206,6 +211,8 @@ class Gateway:
         assert isinstance(connection, Connection)
         try:
             await self._serve(request, connection, answer)
+        except ConnectionError:
+            answer.abort()  # it went away with half a request
         except Exception:
             logger.exception("a request failed")
             await answer.say(plain(500, "the gateway itself failed: its log says how"))
