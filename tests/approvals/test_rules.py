@@ -10,98 +10,217 @@ from hypothesis import strategies as st
 from proctor.approvals.rules import OUTWARD, Decision, Rules
 
 RULES = Rules(
-    allow=["read(*)", "edit(src/*)", "shell(pytest *)", "shell(git *)", "shell(ls *)"],
+    allow=["read(*)", "write(src/*)", "shell(pytest *)", "shell(git *)", "shell(ls *)"],
     ask=["shell(git push *)", "host(*)"],
-    deny=["shell(rm -rf /*)", "read(secrets/*)"],
+    deny=["shell(rm -rf /*)", "read(secrets/*)", "write(src/frozen/*)"],
+    workspace="/work",
 )
 
 
+def shell(line: str | list[str], rules: Rules = RULES) -> Decision:
+    return rules.decide("shell", {"command": line})
+
+
 @pytest.mark.parametrize(
-    ("tool", "argument", "decision"),
+    ("tool", "path", "decision"),
     [
-        ("read", "src/a.py", "allow"), ("read", "", "allow"), ("edit", "src/a.py", "allow"),
-        ("edit", "setup.py", "ask"),
-        ("shell", "pytest -q", "allow"), ("shell", "pytest", "allow"), ("shell", "pytester", "ask"),
-        ("shell", "git status", "allow"), ("shell", "git push origin x", "ask"), ("shell", "git push", "ask"),
-        ("shell", "rm -rf /etc", "deny"), ("shell", "rm  -rf\t/etc", "deny"), ("shell", "rm -rf build", "ask"),
-        ("host", "example.org", "ask"), ("unheard_of", "x", "ask"), ("Shell", "pytest", "ask"),
-        ("read", "secrets/key", "deny"), ("read", "src/../secrets/key", "deny"), ("edit", "src/../setup.py", "ask"),
+        ("read", "src/a.py", "allow"), ("read", "", "allow"), ("write", "src/a.py", "allow"),
+        ("edit", "src/a.py", "allow"), ("write", "/work/src/a.py", "allow"), ("write", "./src//a.py", "allow"),
+        ("write", "setup.py", "ask"), ("write", "/src/a.py", "ask"), ("write", "src/../setup.py", "ask"),
+        ("write", "src/x/../frozen/a", "deny"), ("write", "/work/src/frozen/a", "deny"),
+        ("read", "secrets/key", "deny"), ("read", "src/../secrets/key", "deny"), ("read", "/work/secrets/key", "deny"),
+        ("unheard_of", "x", "ask"), ("Write", "src/a.py", "ask"),
     ],
 )  # fmt: skip
-def test_deny_weighs_more_than_ask_and_ask_more_than_allow(tool: str, argument: str, decision: str) -> None:
-    assert RULES.decide(tool, argument) == decision
+def test_a_path_is_judged_as_what_it_really_is(tool: str, path: str, decision: str) -> None:
+    assert RULES.decide(tool, {"path": path}) == decision
+
+
+@pytest.mark.parametrize(
+    ("given", "decision"),
+    [
+        ({"file_path": "src/a.py", "content": "rm -rf /etc"}, "allow"),
+        ({"changes": [{"path": "src/a.py", "diff": "x"}, {"path": "src/b.py", "diff": "x"}]}, "allow"),
+        ({"changes": [{"path": "src/a.py"}, {"path": "/etc/passwd"}]}, "ask"),
+        ({"changes": [{"path": "src/a.py", "kind": {"type": "update", "move_path": "src/frozen/a"}}]}, "deny"),
+        ({"changes": {"src/a.py": {"type": "add"}, "src/frozen/b": {"type": "add"}}}, "deny"),
+        ({"paths": ["src/a.py", "b.py"]}, "ask"),
+        ({"path": "src/a.py", "paths": ["src/b.py"]}, "allow"),
+        ({"patch": "*** Begin Patch\n*** Update File: src/a.py\n*** Move to: setup.py\n*** End Patch"}, "ask"),
+        ({"patch": "*** Begin Patch\n*** Add File: src/a.py\n+x\n*** End Patch"}, "allow"),
+        ({"diff": "--- a/src/a.py\n+++ b/src/frozen/a.py\n@@\n"}, "deny"),
+        ({"paths": ["src/a.py", "…"]}, "ask"),
+        ({"path": "src/" + "a" * 16_000 + "…"}, "ask"),
+        ({}, "ask"),
+    ],
+)  # fmt: skip
+def test_every_file_of_a_write_is_judged(given: dict[str, object], decision: str) -> None:
+    assert RULES.decide("write", given) == decision
+
+
+@pytest.mark.parametrize(
+    ("given", "decision"),
+    [
+        ({"host": "example.org", "port": 443}, "allow"), ({"host": "EXAMPLE.org.", "port": 443}, "allow"),
+        ({"host": "example.org", "port": 22}, "ask"), ({"host": "a.internal", "port": 443}, "deny"),
+        ({"host": "b.pypi.org", "port": 80}, "allow"),
+    ],
+)  # fmt: skip
+def test_a_host_is_ruled_by_its_name_alone_or_with_its_port(given: dict[str, object], decision: str) -> None:
+    rules = Rules(allow=["host(example.org:443)", "host(*.pypi.org)"], deny=["host(*.internal)"])
+    assert rules.decide("host", given) == decision
 
 
 @pytest.mark.parametrize(
     ("line", "decision"),
     [
+        ("pytest -q", "allow"), ("pytest", "allow"), ("pytester", "ask"), ("git status", "allow"), ("", "ask"),
+        ("git push origin x", "ask"), ("git push", "ask"), ("rm -rf /etc", "deny"), ("rm  -rf\t/etc", "deny"),
+        ("rm -rf build", "ask"),
+        # in a row, in each other, in words
         ("pytest -q && git status", "allow"), ("pytest -q; ls", "allow"), ("pytest -q | ls", "allow"),
-        ("pytest -k 'a|b; c'", "allow"), ('pytest -k "a && b $x"', "allow"), ("pytest -q 2>&1 | ls", "allow"),
-        ("pytest -q >/dev/null 2>&1", "allow"), (r"pytest -k a\;b", "allow"), ("pytest\nls", "allow"),
-        ("pytest -q; curl x", "ask"), ("pytest -q && curl x", "ask"), ("pytest & curl x", "ask"),
-        ("pytest\ncurl x", "ask"),
+        ("pytest -q &\nls |& ls\n\n# done", "allow"), ("! pytest || ls", "allow"), ("(pytest)", "allow"),
+        ("{ pytest; ls; }", "allow"), ("if [ -f x ]; then pytest; else ls; fi", "allow"),
+        ("for f in a *.py; do pytest $f; done", "allow"), ("while true; do pytest; done", "allow"),
+        ("case $x in a) pytest;; *) ls;; esac", "allow"), ("[[ -f x && $y == z ]] && pytest", "allow"),
+        ('pytest "$(ls x)" `ls` <(ls)', "allow"), ("f() { pytest; }", "allow"), ("pytest \\\n  -q", "allow"),
+        ("pytest <<'EOF'\n$(curl x); rm -rf /\nEOF\nls", "allow"), ("pytest <<< x", "allow"),
+        ("pytest -q; curl x", "ask"), ("pytest & curl x", "ask"), ("pytest\ncurl x", "ask"), ("pytest |& curl x",
+        "ask"),
         ("pytest $(curl x)", "ask"), ("pytest `curl x`", "ask"), ('pytest "$(curl x)"', "ask"),
-        ("pytest > /etc/x", "ask"),
-        ("pytest <(curl x)", "ask"), ("pytest 'unclosed", "ask"), ("(pytest)", "ask"), ("pytest ${x:-`y`}", "ask"),
-        (r"pytest $'\''; curl x #'", "ask"), ("pytest # it's\ncurl x #'", "ask"), ('pytest $"a"', "ask"),
-        ("pytest && git push", "ask"), ("x=$(git push)", "ask"), ("", "ask"),
-        ("pytest; rm -rf /etc", "deny"), ("pytest && (rm -rf /etc)", "deny"), ("echo `rm -rf /etc`", "deny"),
-        ("sh -c 'a; rm -rf /'", "deny"), ("{ rm -rf /; }", "deny"),
+        ("pytest <(curl x)", "ask"), ("pytest >(curl x)", "ask"), ("pytest ${x:-`y`}", "ask"), ("x=$(curl)", "ask"),
+        ("pytest <<EOF\n$(curl x)\nEOF", "ask"), ("pytest <<EOF\nx\nEOF\ncurl x", "ask"),
+        ("f() { curl x; }; pytest", "ask"), ("f", "ask"), ("coproc curl x", "ask"), ("time curl x", "ask"),
+        ("pytest && git push", "ask"), ("x=$(git push)", "ask"), ("pytest && (rm -rf /etc)", "deny"),
+        ("echo `rm -rf /etc`", "deny"), ("{ rm -rf /; }", "deny"), ("pytest;\nrm -rf /\n", "deny"),
+        ("a() { rm -rf /; }", "deny"), ("if a; then b; elif rm -rf /; then c; fi", "deny"),
+        ("case x in y) rm -rf /;; esac", "deny"), ("cat <<EOF\n$(rm -rf /)\nEOF", "deny"), ("> x rm -rf /", "deny"),
+        ("a <<E && rm -rf /\nE", "deny"), ("x=1; y=$(rm -rf /) z", "deny"), ("! rm -rf /", "deny"),
+        ("[ $(rm -rf /) ]", "deny"), ("echo $((`rm -rf /`))", "deny"), ("echo ${x:=$(rm -rf /)}", "deny"),
+        # quoted, escaped, spelt otherwise
+        ("pytest -k 'a|b; c'", "allow"), ('pytest -k "a && b $x"', "allow"), (r"pytest -k a\;b", "allow"),
+        ('"pytest" -q', "allow"), (r"py\test", "allow"), ("p''ytest", "allow"), (r"$'pytest' -q", "allow"),
+        ("pytest ~/x ${x} ${y:-z} ${#x} $1 \"$@\"", "allow"), ("/usr/bin/pytest", "allow"), ("/bin/ls x", "allow"),
+        ("pytest 'unclosed", "ask"), ("pytest \\", "ask"), (r"pytest $'\''; curl x #'", "ask"),
+        ("pytest # it's\ncurl x #'", "ask"), ('pytest $"a"', "ask"), ("py\\\ntest", "ask"), ("a\\\nb", "ask"),
+        ("./pytest", "ask"), ("/tmp/pytest", "ask"), ("/opt/bin/pytest", "ask"), ("'pytest -q'", "ask"),
+        ("pytest\r\ncurl", "ask"), ("pytest ${x@P}", "ask"), ("pytest $((x))", "ask"), ("pytest ${!x}", "ask"),
+        ("pytest ${x[`ls`]}", "ask"), ("pytest\0", "ask"), ("pytest )", "ask"), ("if pytest", "ask"),
+        ("'rm' -rf /", "deny"), ("r''m \"-rf\" /", "deny"), (r"\rm -rf /", "deny"), (r"$'\x72\155' -rf /", "deny"),
+        ("/bin/rm -rf /", "deny"), ("./rm -rf /", "deny"), ("rm -rf /$x", "deny"), ("rm -rf \"/\"*", "deny"),
+        ("rm -rf /{etc,usr}", "deny"), ("'rm -rf /", "deny"), ("r'm' -rf / )", "deny"),
+        ("echo `echo \\`rm -rf /\\``", "deny"), ("rm \\\n-rf /", "deny"),
+        ("git -C x push", "ask"), ("git --no-pager push", "ask"), ("/usr/bin/git push", "ask"), ("git $x", "ask"),
+        ("git -c alias.x=push x", "ask"), ("git unheard-of", "ask"), ("git -c alias.x='!rm -rf /' x", "deny"),
+        ("git submodule foreach 'rm -rf /'", "deny"), ("git rebase -x 'rm -rf /' main", "deny"),
+        # known only to a running shell
+        ("$x -rf /", "ask"), ("rm -rf $x", "ask"), ("r$x -rf /", "ask"), ("{rm,-rf,/}", "ask"), ("r? -rf /", "ask"),
+        ("$(ls)", "ask"), ("\"$@\"", "ask"), ("x=pytest; $x", "ask"),
+        # variables
+        ("CI=1 LC_ALL=C x=2 pytest", "allow"), ("x=1; pytest", "allow"), ("PATH=. pytest", "ask"),
+        ("LD_PRELOAD=./x.so pytest", "ask"), ("export PATH=.; pytest", "ask"), ("PATH=.", "ask"),
+        ("for PATH in .; do ls; done", "ask"), ("npm_config_shell=x pytest", "ask"),
+        ("X=1 rm -rf /", "deny"), ("X=$(rm -rf /) ls", "deny"), ("a=(b $(rm -rf /))", "deny"),
+        # redirections
+        ("pytest -q >/dev/null 2>&1", "allow"), ("pytest -q 2>&1 | ls", "allow"), ("pytest > src/x", "allow"),
+        ("pytest >> src/x 2>&1 < y", "allow"), ("pytest &> /work/src/x", "allow"), ("> src/x", "allow"),
+        ("pytest > /etc/x", "ask"), ("pytest > x", "ask"), ("pytest > src/../x", "ask"), ('pytest > "$x"', "ask"),
+        ("pytest >| x", "ask"), ("pytest >& x", "ask"), ("pytest <> x", "ask"), ("pytest > src/$x", "ask"),
+        ("cd / && pytest > src/x", "ask"), ("pytest < /dev/tcp/example.org/80", "ask"),
+        ("pytest > src/frozen/x", "deny"), ("ls < secrets/key", "deny"),
+        # programs that run others
+        ("timeout 5 pytest -q", "allow"), ("timeout -k 3 5 nice -n 2 env -u A CI=1 pytest", "allow"),
+        ("bash -lc 'pytest -q && ls'", "allow"), ("sh -c \"pytest -k 'a b'\"", "allow"), ("eval pytest -q", "allow"),
+        ("exec pytest", "allow"), ("command pytest", "allow"), ("time -p pytest", "allow"),
+        ("env PATH=. pytest", "ask"), ("env -S 'pytest' x", "ask"), ("timeout $x pytest", "ask"), ("env $x ls", "ask"),
+        ("sudo pytest", "ask"), ("ls | xargs pytest", "ask"), ("find . -name x", "ask"), ("pytest | sh", "ask"),
+        ("bash -c \"$x\"", "ask"), ("bash -c pytest --rcfile x", "allow"), ("bash --rcfile x -c pytest", "ask"),
+        ("zsh -c pytest", "ask"), ("eval $x", "ask"), ("source x", "ask"), (". x", "ask"), ("python -c 'x'", "ask"),
+        ("alias ls=x; ls", "ask"), ("trap x EXIT; ls", "ask"), ("hash -p x ls; ls", "ask"), ("shopt -s x; ls", "ask"),
+        ("sh -c 'a; rm -rf /'", "deny"), ("bash -lc \"bash -c 'rm -rf /'\"", "deny"), ("eval 'rm -rf /'", "deny"),
+        ("eval rm -rf /", "deny"), ("env -i A=b rm -rf /", "deny"), ("env -u rm rm -rf /", "deny"),
+        ("sudo -u root /bin/rm -rf /", "deny"), ("nohup nice rm -rf /", "deny"), ("timeout 1 rm -rf /", "deny"),
+        ("exec rm -rf /", "deny"), ("command rm -rf /", "deny"), ("builtin rm -rf /", "deny"), ("time rm -rf /",
+        "deny"),
+        ("xargs rm -rf /", "deny"), ("xargs -I x rm -rf / x", "deny"), ("find . -exec rm -rf / {} +", "deny"),
+        (r"find . -name x -o -execdir rm -rf / \;", "deny"), ("ssh host rm -rf /", "deny"), ("ssh h 'ls; rm -rf /'",
+        "deny"),
+        ("watch -n 1 'rm -rf /'", "deny"), ("parallel rm -rf / ::: a", "deny"), ("busybox rm -rf /", "deny"),
+        ("coproc rm -rf /", "deny"), ("trap 'rm -rf /' EXIT", "deny"), ("alias ls='rm -rf /'; ls", "deny"),
+        ("su -c 'rm -rf /'", "deny"), ("docker run x rm -rf /", "deny"), ("uv run rm -rf /", "deny"),
+        ("python -c \"import os; os.system('rm -rf /')\"", "deny"), ("env -S 'rm -rf /'", "deny"),
+        ("echo 'rm -rf /' | sh", "deny"), ("sh <<E\nrm -rf /\nE", "deny"), ("perl -e 'exec \"rm -rf /\"'", "deny"),
+        ("sudo --unheard-of rm -rf /", "deny"), ("strace -f rm -rf /", "deny"), ("flock x rm -rf /", "deny"),
     ],
 )  # fmt: skip
 def test_a_shell_line_is_judged_by_each_of_its_commands(line: str, decision: str) -> None:
-    assert RULES.decide("shell", line) == decision
+    assert shell(line) == decision
 
 
-tokens = [
-    "a",
-    " ",
-    "'",
-    '"',
-    "$'\\''",
-    '$"',
-    " # '",
-    "\ncurl x #'",
-    ";curl x #'",
-    "&curl ",
-    "|curl ",
-    "`curl`",
-    "$(curl)",
-    ")",
-    "\\",
-    ">",
-    "#",
-]
+@pytest.mark.parametrize(
+    ("words", "decision"),
+    [
+        (["pytest", "-q"], "allow"), (["/bin/bash", "-lc", "pytest -q && ls"], "allow"), (["pytest",
+        "; curl x"], "allow"),
+        (["/bin/bash", "-lc", "pytest -q && curl x"], "ask"), (["bash", "-lc", "rm -rf /"], "deny"),
+        (["rm", "-rf", "/"], "deny"), (["env", "A=b", "/bin/rm", "-rf", "/"], "deny"), ([], "ask"), ([""], "ask"),
+        (["$x"], "ask"),
+    ],
+)  # fmt: skip
+def test_a_command_in_words_is_judged_without_a_shell(words: list[str], decision: str) -> None:
+    assert shell(words) == decision
 
 
-@given(st.lists(st.sampled_from(tokens), max_size=6).map("".join))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
-def test_a_real_shell_runs_nothing_else_for_a_line_that_was_allowed(tmp_path: Path, line: str) -> None:
-    for name in ("pytest", "curl"):
-        stub = tmp_path / name
-        if not stub.exists():
-            stub.write_text(f"#!/bin/sh\n: > {tmp_path}/ran-{name}\n")
-            stub.chmod(0o755)
-    for text in (line, f"pytest {line}"):
-        if Rules(allow=["shell(pytest *)"]).decide("shell", text) is Decision.ALLOW:
-            environment = {"PATH": str(tmp_path)}
-            subprocess.run(["/bin/bash", "-c", text], cwd=tmp_path, env=environment, capture_output=True, check=False)
-            assert not (tmp_path / "ran-curl").exists()
+@pytest.mark.parametrize(
+    ("allow", "line", "decision"),
+    [
+        ("sudo apt *", "sudo apt install x", "allow"), ("sudo *", "sudo apt install x", "ask"),
+        ("python *", "python x.py", "allow"), ("python *", "python -c 'x'", "ask"), ("python -c *", "python -c x",
+        "allow"),
+        ("X=* make *", "X=1 make all", "allow"), ("make *", "MAKEFLAGS=1 make all", "ask"), ("./gradlew *",
+        "./gradlew x", "allow"),
+        ("./gradlew *", "cd x && ./gradlew y", "ask"), ("cd *", "cd x", "allow"), ("bash *", "bash x.sh", "allow"),
+        ("bash *", "bash -c 'curl x'", "ask"), ("source *", "source x", "allow"), ("find * -exec grep *",
+        "find . -exec grep a {} +", "ask"),
+        ("uv run pytest *", "uv run pytest -q", "allow"), ("uv *", "uv run curl x", "ask"), ("uv *", "uv sync",
+        "allow"),
+        ("git *", "git submodule update", "allow"),
+        ("git *", "git submodule foreach ls", "ask"), ("git submodule foreach ls *", "git submodule foreach ls",
+        "allow"),
+        ("git *", "git rebase -i main", "allow"), ("git *", "git rebase --exec ls main", "ask"), ("[a-c]x", "bx",
+        "allow"), ("[!a-c]x", "bx", "ask"), ("x?", "xy", "allow"), ("x?", "x", "ask"),
+    ],
+)  # fmt: skip
+def test_a_pattern_allows_what_it_names(allow: str, line: str, decision: str) -> None:
+    assert shell(line, Rules(allow=[f"shell({allow})"])) == decision
 
 
-def test_allowing_everything_means_everything_that_is_not_denied_or_asked() -> None:
-    rules = Rules(allow=["*(*)"], deny=["shell(rm *)"])
-    assert rules.decide("shell", "cat < $(x)") is Decision.ALLOW
-    assert rules.decide("shell", "x; rm y") is Decision.DENY
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("cat < $(x)", "allow"), ("x > y", "allow"), ("unheard-of x", "allow"),
+        ("x; rm y", "deny"), ("unheard-of rm y", "ask"), ("awk 'BEGIN { system(\"rm y\") }'", "ask"), ("$x y", "ask"),
+    ],
+)  # fmt: skip
+def test_allowing_everything_means_everything_that_is_not_denied_or_asked(line: str, decision: str) -> None:
+    assert shell(line, Rules(allow=["*(*)"], deny=["shell(rm *)"])) == decision
+    assert shell(line, Rules(allow=["*(*)"])) is Decision.ALLOW
+
+
+def test_a_line_that_runs_elsewhere_has_no_known_paths() -> None:
+    given = {"command": "pytest > src/x", "cwd": "/work"}
+    assert RULES.decide("shell", given) is Decision.ALLOW
+    assert RULES.decide("shell", {**given, "cwd": "/etc"}) is Decision.ASK
 
 
 def test_without_rules_everything_is_asked() -> None:
-    assert Rules().decide("read", "x") is Decision.ASK
+    assert Rules().decide("read", {"path": "x"}) is Decision.ASK
 
 
 def test_outward_acts_that_nothing_gates_are_named() -> None:
     assert RULES.ungated() == ()
-    assert Rules(allow=["*(*)"], ask=["host(*)"]).ungated() == tuple(f"{t}({a})" for t, a in OUTWARD if t != "host")
+    everything = Rules(allow=["*(*)"], ask=["host(*)"]).ungated()
+    assert everything == tuple(f"shell({act['command']})" for tool, act in OUTWARD if tool == "shell")
 
 
 @pytest.mark.parametrize("text", ["", "shell", "shell()", "shell(x", "sh ell(x)", "(x)"])
@@ -110,17 +229,126 @@ def test_what_is_no_pattern_is_refused(text: str) -> None:
         Rules(allow=[text])
 
 
-lines = st.lists(
-    st.sampled_from(["pytest -q", "ls", "curl x", "rm -rf /etc", "'a;b'", "$(", "`", ")", ";", "&&", "|", "\n", " "])
-)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pytest " + "x" * 200_000, "(" * 5_000 + "pytest" + ")" * 5_000, "$(" * 5_000, "pytest;" * 20_000,
+
+  
+        "`" * 9_999, "{ " * 9_000, "if " * 9_000, "<<a " * 4_000, "sh -c " + "'" * 30_001, "\"$(" * 3_000, "pytest " * 9_000,
+        "bash -c " * 3_000, "env " * 10_000, "((" * 9_000, "a=(" * 9_000, "${x:-" * 6_000, "\\\n" * 9_000, "a|" * 2_000,
+    ],
+    ids=lambda line: line[:8],
+)  # fmt: skip
+def test_a_line_beyond_all_measure_is_asked_and_soon(line: str) -> None:
+    assert shell(line) is Decision.ASK
+    assert shell(f"rm -rf /; {line}") is not Decision.ALLOW
 
 
-@given(lines.map("".join))
-def test_whatever_surrounds_a_denied_command_it_is_never_allowed(line: str) -> None:
-    assert RULES.decide("shell", f"{line};rm -rf /etc") is Decision.DENY
-    assert RULES.decide("shell", f"{line};curl x") is not Decision.ALLOW
+# --- what must hold for every line ---------------------------------------------------------------
+
+AROUND = [
+    "{}", "{} ", " {}", "pytest; {}", "pytest && {}", "pytest || {}", "{} | ls", "ls | {}", "{} &", "pytest\n{}",
+    "({})",
+    "{{ {}; }}", "! {}", "echo $({})", "echo `{}`", 'echo "$({})"', "cat <({})", "ls > >({})", "if {}; then ls; fi",
+    "if ls; then {}; fi", "while {}; do ls; done", "for i in a; do {}; done", "for i in $({}); do ls; done",
+    "case a in a) {};; esac", "f() {{ {}; }}; f", "x=$({})", "x=$({}) ls", "X=1 {}", "CI=1 {}", "> src/x {}",
+    "{} > src/x",
+    "2>&1 {}", "env {}", "env -i A=b {}", "sudo {}", "nice -n 1 {}", "timeout 3 {}", "nohup {}", "time {}", "exec {}",
+    "command {}", "builtin {}", "xargs {}", "find . -exec {} ;", "find . -exec {} \\;", "stdbuf -oL {}", "setsid {}",
+    "cat <<E\n$({})\nE", "cat <<E\nx\nE\n{}", "pytest <<'E'\nx\nE\n{}", "ls # it's\n{}", "ls 'a\nb'\n{}", "ls \\\n; {}",
+    "[ -n \"$({})\" ]", "[[ -n $({}) ]]", "echo ${{x:-$({})}}", "echo $(( $({}) ))", "pytest $'\\''; {}", "coproc {}",
+    "watch {}", "ssh host {}", "git submodule foreach {}", "pytest; {}; ls", "function g {{ {}; }}",
+    "until {}; do ls; done",
+]  # fmt: skip
+GIVEN = ["sh -c {}", "bash -lc {}", "/bin/sh -ec {}", "eval {}", "sudo sh -c {}", "watch {}", "ssh host {}",
+"trap {} EXIT",
+         "env sh -c {}", "xargs sh -c {}", "find . -exec sh -c {} ;", "su -c {}", "git rebase -x {}"]  # fmt: skip
 
 
-@given(st.text(max_size=20), st.text(max_size=80))
-def test_any_call_gets_an_answer(tool: str, argument: str) -> None:
-    assert RULES.decide(tool, argument) in Decision
+def quoted(line: str) -> str:
+    return "'" + line.replace("'", "'\\''") + "'"
+
+
+def spelt(word: str, way: int) -> str:
+    """The same word to a shell."""
+    inside = max(1, len(word) // 2)
+    ways = (word, f"'{word}'", f'"{word}"', f"{word[:inside]}''{word[inside:]}", f"\\{word}", f"$'{word}'",
+            "$'" + "".join(f"\\x{ord(one):02x}" for one in word) + "'",
+            f'{word[:inside]}"{word[inside:]}"')  # fmt: skip
+    return ways[way % len(ways)]
+
+
+@st.composite
+def holding(draw: st.DrawFn, command: tuple[str, ...]) -> str:
+    """A line that runs the command, somewhere."""
+    words = [spelt(word, draw(st.integers(0, 7))) for word in command]
+    if draw(st.booleans()):
+        words[0] = draw(st.sampled_from(["/bin/", "./", "/usr/bin/"])) + words[0].removeprefix("\\")
+    line = draw(st.sampled_from([" ", "  ", "\t"])).join(words)
+    for _ in range(draw(st.integers(0, 3))):
+        if draw(st.integers(0, 3)):
+            around = draw(st.sampled_from(AROUND))
+            line = around.format(line)
+        else:
+            line = draw(st.sampled_from(GIVEN)).format(quoted(line))
+    return line
+
+
+@given(holding(("rm", "-rf", "/etc")))
+@settings(max_examples=500, deadline=None)
+def test_a_denied_command_is_never_allowed_wherever_it_stands(line: str) -> None:
+    assert shell(line) is not Decision.ALLOW
+    assert shell(line, Rules(allow=["shell(*)"], deny=["shell(rm -rf /*)"])) is not Decision.ALLOW
+
+
+@given(holding(("curl", "x")))
+@settings(max_examples=300, deadline=None)
+def test_a_command_that_no_rule_allows_is_never_allowed_wherever_it_stands(line: str) -> None:
+    assert shell(line) is not Decision.ALLOW
+
+
+respelt = [
+    "{}", " {} ", "{};", "({})", "{{ {}; }}", "{} && ls", "{} | ls -l", "ls; {}", "{} >/dev/null 2>&1", "CI=1 {}",
+    "{}\n",
+    "if {}; then ls; fi", "bash -lc '{}'", "timeout 5 {}", "nice {}", "{} # a word", "! {}", "true && {}", "exec {}",
+]  # fmt: skip
+
+
+@given(st.lists(st.integers(0, 5), min_size=3, max_size=3), st.sampled_from(respelt))
+def test_an_allowed_line_stays_allowed_however_it_is_spelt(ways: list[int], around: str) -> None:
+    line = " ".join(spelt(word, way) for word, way in zip(("pytest", "-q", "tests"), ways, strict=True))
+    if around != "bash -lc '{}'" or "'" not in line:
+        assert shell(around.format(line)) is Decision.ALLOW
+
+
+tokens = [
+    "a", " ", "'", '"', "$'\\''", '$"', " # '", "\ncurl x #'", ";curl x #'", "&curl ", "|curl ", "`curl`", "$(curl)",
+    ")",
+    "\\", ">", "#", "\n", "<<E", "\nE\n", "curl", "{", "}", "(", "$x", "=", "[", "pytest ", "-", "${x}", "\\\n", "*",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(tokens), max_size=8).map("".join))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=1_500, deadline=None)
+def test_a_real_shell_runs_nothing_else_for_a_line_that_was_allowed(tmp_path: Path, line: str) -> None:
+    stubs = tmp_path / "stubs"
+    for name in ("pytest", "curl"):
+        stub = stubs / name
+        if not stub.exists():
+            stubs.mkdir(exist_ok=True)
+            stub.write_text(f"#!/bin/sh\n: > {tmp_path}/ran-{name}\n")
+            stub.chmod(0o755)
+    for text in (line, f"pytest {line}"):
+        if shell(text, Rules(allow=["shell(pytest *)"])) is Decision.ALLOW:
+            for program in ("/bin/bash", "/bin/sh"):
+                run = [program, "-c", text]
+                subprocess.run(run, cwd=stubs, env={"PATH": str(stubs)}, capture_output=True, check=False)
+                assert not (tmp_path / "ran-curl").exists(), text
+                assert {one.name for one in stubs.iterdir()} == {"pytest", "curl"}, text
+
+
+@given(st.text(max_size=20), st.dictionaries(st.text(max_size=8), st.text(max_size=80) | st.lists(st.text(max_size=9))))
+def test_any_call_gets_an_answer(tool: str, given: dict[str, object]) -> None:
+    assert RULES.decide(tool, given) in Decision
+    assert RULES.decide("shell", {"command": next(iter(given.values()), "")}) in Decision

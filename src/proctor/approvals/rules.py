@@ -1,41 +1,43 @@
 """The contract's standing answers to tool calls: deny weighs more than ask, ask more than allow, the rest is asked.
 
-A pattern is `tool(glob)`, over canonical tool names; `*` also matches nothing after a space, so that
-`shell(pytest *)` covers `pytest` alone. A shell line is taken apart at its operators first: it is
-allowed only if each of its commands is, and denied if any is. The rules spare the operator questions;
-what a worker can reach is the sandbox's to say.
+A pattern is `tool(glob)`, over canonical tool names; `*` also matches nothing after a space, so that `shell(pytest *)`
+covers `pytest` alone. A shell line is judged by every command that it would run, and by the files that its redirections
+write. What could be denied or asked is never allowed. The rules spare the operator questions; what a worker can reach
+is the sandbox's to say.
 """
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from typing import Any
 
-SHELL = "shell"
+from proctor.approvals import programs, requests, shell
+from proctor.approvals.globs import HOLE, MOST, Glob
+from proctor.approvals.requests import HOST, READ, SHELL, WRITE
+from proctor.approvals.shell import Command, Reading
 
 _PATTERN = re.compile(r"([\w*?.-]+)\((.+)\)", re.DOTALL)
-_QUIET_REDIRECTION = re.compile(r"\s*(?:[0-9]?>&[0-9]|[0-9&]?>\s*/dev/null)(?=\s|$)")
-_ANY_OPERATOR = re.compile(r"[;&|<>(){}`$\n]+")
-_PIECE = re.compile(
-    r"""(?P<joint>&&|\|\||[;&|\n])|(?P<other>[<>`(){}\#]|\$[({'"])|'[^']*'|"(?:[^"\\`$]|\\.|\$(?![({]))*"|\\.|[^'"\\]""",
-    re.DOTALL,
-)
 
-OUTWARD = (
-    ("shell", "git push origin main"),
-    ("shell", "gh pr create"),
-    ("shell", "npm publish"),
-    ("shell", "twine upload dist/x"),
-    ("shell", "docker push x"),
-    ("shell", "kubectl apply -f x"),
-    ("shell", "terraform apply"),
-    ("shell", "ssh host x"),
-    ("shell", "curl -X POST https://example.org"),
-    ("host", "example.org"),
+OUTWARD: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    *(
+        (SHELL, {"command": line})
+        for line in (
+            "git push origin main",
+            "gh pr create",
+            "npm publish",
+            "twine upload dist/x",
+            "docker push x",
+            "kubectl apply -f x",
+            "terraform apply",
+            "ssh host x",
+            "curl -X POST https://example.org",
+        )
+    ),
+    (HOST, {"host": "example.org"}),
 )
 """Acts that reach the outside world and that nothing here can take back: what a broad `allow` is tried with."""
 
@@ -51,7 +53,7 @@ class Pattern:
     """A tool's name and what its argument must look like, both globs, case and all."""
 
     tool: str
-    glob: str
+    glob: Glob
 
     @classmethod
     def parse(cls, text: str) -> Pattern:
@@ -59,67 +61,171 @@ class Pattern:
         match = _PATTERN.fullmatch(text.strip())
         if match is None:
             raise ValueError(f"{text[:80]!r} is not a pattern of the form tool(glob), such as shell(pytest *)")
-        return cls(match[1], match[2])
+        return cls(requests.canonical(match[1]), Glob(match[2]))
 
-    def matches(self, tool: str, argument: str) -> bool:
-        """Whether the pattern covers this call."""
-        if not fnmatchcase(tool, self.tool):
-            return False
-        return fnmatchcase(argument, self.glob) or (self.glob.endswith(" *") and fnmatchcase(argument, self.glob[:-2]))
+
+Globs = tuple[Glob, ...]
 
 
 class Rules:
-    """The patterns of a contract. Raises ValueError for one that cannot be read."""
+    """The patterns of a contract, for work in a folder. Raises ValueError for one that cannot be read."""
 
-    def __init__(self, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = ()) -> None:
+    def __init__(
+        self, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = (), workspace: str = ""
+    ) -> None:
         self._allow, self._ask, self._deny = (tuple(Pattern.parse(text) for text in p) for p in (allow, ask, deny))
+        self._workspace = workspace.rstrip("/")
 
-    def decide(self, tool: str, argument: str) -> Decision:
-        """The standing answer to one call of a tool."""
-        for patterns, decision in ((self._deny, Decision.DENY), (self._ask, Decision.ASK)):
-            if any(pattern.matches(tool, form) for form in _every_form(tool, argument) for pattern in patterns):
-                return decision
-        return Decision.ALLOW if self._allows(tool, argument) else Decision.ASK
+    def decide(self, tool: str, given: Mapping[str, Any]) -> Decision:
+        """The standing answer to one call of a tool, by its whole input."""
+        tool = requests.canonical(tool)
+        command = requests.command(given) if tool == SHELL else None
+        if command is not None:
+            where = requests.folder(given)
+            elsewhere = where is not None and where.rstrip("/") not in ("", ".", self._workspace)
+            if isinstance(command, str):
+                reading = shell.read(command, elsewhere)
+            else:
+                reading = shell.read_words(command, elsewhere)
+            return self._line(reading, requests.argument(tool, given))
+        if tool == HOST:
+            return self._either(tool, requests.hosts(given))
+        try:
+            named = requests.paths(given)
+        except ValueError:
+            return Decision.ASK
+        if not named:
+            return self._either(tool, (requests.argument(tool, given),))
+        judged = {self._path(tool, path) for path in named}
+        return next(decision for decision in (Decision.DENY, Decision.ASK, Decision.ALLOW) if decision in judged)
 
     def ungated(self) -> tuple[str, ...]:
         """Those of the `OUTWARD` acts that would go ahead without a question."""
-        return tuple(f"{tool}({act})" for tool, act in OUTWARD if self.decide(tool, act) is Decision.ALLOW)
+        return tuple(
+            f"{tool}({requests.argument(tool, act)})"
+            for tool, act in OUTWARD
+            if self.decide(tool, act) is Decision.ALLOW
+        )
 
-    def _allows(self, tool: str, argument: str) -> bool:
-        if any(pattern.glob == "*" and pattern.matches(tool, argument) for pattern in self._allow):
+    # --- paths, hosts and other texts -----------------------------------------------------------
+
+    def _either(self, tool: str, texts: tuple[str, ...]) -> Decision:
+        """One thing under several names: each may deny it or have it asked, each may allow it."""
+        ways = ((self._deny, Decision.DENY), (self._ask, Decision.ASK), (self._allow, Decision.ALLOW))
+        found = (way for patterns, way in ways if _any(_of(patterns, tool), texts))
+        return next(found, Decision.ASK)
+
+    def _path(self, tool: str, path: str) -> Decision:
+        """A path by all its spellings, of which the one as written allows nothing."""
+        if HOLE in path:
+            return self._unknown(tool, path)
+        spelt = requests.spellings(path, self._workspace)
+        decision = self._either(tool, (path, *spelt))
+        return self._either(tool, spelt) if decision is Decision.ALLOW else decision
+
+    def _unknown(self, tool: str, path: str) -> Decision:
+        """A path of which a part is not known: only `*` allows it."""
+        denied, asked = _of(self._deny, tool), _of(self._ask, tool)
+        if _any(denied, (path,)):
+            return Decision.DENY
+        everything = any(glob.text == "*" for glob in _of(self._allow, tool))
+        return Decision.ALLOW if everything and not denied and not asked else Decision.ASK
+
+    # --- shell lines ----------------------------------------------------------------------------
+
+    def _line(self, reading: Reading, whole: str) -> Decision:
+        denied, asked, allowed = (_of(patterns, SHELL) for patterns in (self._deny, self._ask, self._allow))
+        files = [self._path(WRITE, path) for path in reading.writes]
+        if Decision.DENY in (*files, *(self._path(READ, path) for path in reading.reads)) or _meant(
+            denied, reading, whole
+        ):
+            return Decision.DENY
+        if _meant(asked, reading, whole) or self._asked(WRITE, reading.writes) or self._asked(READ, reading.reads):
+            return Decision.ASK
+        everything = any(glob.text == "*" for glob in allowed)
+        gates = (*denied, *asked)
+        if everything and not gates:
+            return Decision.ALLOW
+        if not reading.sure or any(g.could(form) for form in _forms(reading) if HOLE in form for g in gates):
+            return Decision.ASK
+        if everything:
+            texts = (text for line in reading.lines for text in shell.bare(line))
+            return Decision.ASK if any(glob.within(text) for text in texts for glob in gates) else Decision.ALLOW
+        fine = all(self._allows(command) for command in reading.commands)
+        return Decision.ALLOW if fine and set(files) <= {Decision.ALLOW} else Decision.ASK
+
+    def _asked(self, tool: str, paths: list[str]) -> bool:
+        """Whether a rule may have one of the paths asked."""
+        spelt = ((path, *requests.spellings(path, self._workspace)) for path in paths)
+        return any(glob.could(one) for names in spelt for one in names for glob in _of(self._ask, tool))
+
+    def _allows(self, command: Command) -> bool:
+        """Whether a command and all it runs are surely allowed.
+
+        A pattern that names a wrapper's command too, as in `shell(sudo apt *)`, allows both; code in another language
+        is allowed only by a pattern that names the option before it.
+        """
+        runs = all(self._allows(one) for one in command.runs)
+        if command.free and command.harmless and runs:
             return True
-        forms = _commands(argument) if tool == SHELL else _paths(argument)
-        return bool(forms) and all(any(pattern.matches(tool, form) for pattern in self._allow) for form in forms)
+        named = [
+            glob.fixed - lead
+            for glob in _of(self._allow, SHELL)
+            for text, lead in _allowed_as(command)
+            if glob.matches(text)
+        ]
+        if not named or not command.words:
+            return bool(named)
+        if command.opaque is not None and max(named) <= command.opaque:
+            return False
+        return runs or (command.at > 0 and max(named) > command.at)
 
 
-def _paths(argument: str) -> list[str]:
-    """The argument as written, and as the path it really is where it climbs."""
-    return [argument, posixpath.normpath(argument)] if ".." in argument.split("/") else [argument]
+def _of(patterns: tuple[Pattern, ...], tool: str) -> Globs:
+    return tuple(pattern.glob for pattern in patterns if fnmatchcase(tool, pattern.tool))
 
 
-def _every_form(tool: str, argument: str) -> list[str]:
-    """All that a call could be taken for: better one question or refusal too many than one too few."""
-    if tool != SHELL:
-        return _paths(argument)
-    pieces = (argument, *_ANY_OPERATOR.split(argument))
-    return [argument, *(" ".join(piece.split()) for piece in pieces)]
+def _any(globs: Globs, texts: Iterable[str]) -> bool:
+    return any(glob.matches(text) for text in texts for glob in globs)
 
 
-def _commands(line: str) -> list[str]:
-    """The commands of a shell line, or none if it holds more than plain commands in a row.
+def _meant(globs: Globs, reading: Reading, whole: str) -> bool:
+    """Whether one of the patterns means the line, or anything that the line would run or might."""
+    if not globs:
+        return False
+    texts = [whole, " ".join(whole.split()), *_forms(reading)]
+    if any(glob.matches(text) or (len(text) > MOST and glob.could(text)) for text in texts for glob in globs):
+        return True
+    tails = [tail for command in reading.every() if (tail := command.tail())]
+    if any(glob.among(tail) for tail in tails for glob in globs):
+        return True
+    lines = [*(reading.lines if not reading.sure else ())]
+    lines += [word for one in reading.every() if one.opaque is not None for word in one.words[one.opaque :]]
+    return any(glob.within(text) for line in lines for text in shell.bare(line) for glob in globs)
 
-    Quoted text is left whole. Substitutions, groups, comments (which may hide a quote), and redirections
-    other than to nowhere are more.
+
+def _forms(reading: Reading) -> Iterable[str]:
+    return (form for command in reading.every() for form in command.forms())
+
+
+def _allowed_as(command: Command) -> list[tuple[str, int]]:
+    """The texts under which a command may be allowed, and how many words of each stand before the program.
+
+    A program in a folder is what the pattern says, or what its name says if it is one of the system's own.
     """
-    line = _QUIET_REDIRECTION.sub("", line.strip())
-    commands, place = [""], 0
-    while place < len(line):
-        piece = _PIECE.match(line, place)
-        if piece is None or piece["other"]:
-            return []
-        if piece["joint"]:
-            commands.append("")
-        else:
-            commands[-1] += piece[0]
-        place = piece.end()
-    return [command.strip() for command in commands if command.strip()]
+    if not command.words:
+        return [(" ".join(command.prefix), 0)]
+    program, rest = command.words[0], command.words[1:]
+    if re.search(r"\s", program):
+        return []
+    names = [program]
+    if re.fullmatch(r"/(usr/(local/)?)?s?bin/[^/]+", program):
+        names.append(programs.base(program))
+    found = []
+    for name in names:
+        text = " ".join((name, *rest))
+        if command.harmless:
+            found.append((text, 0))
+        if command.prefix:
+            found.append((" ".join((*command.prefix, text)), len(command.prefix)))
+    return found

@@ -390,7 +390,7 @@ def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
     def closed(request: RequestState) -> RequestState:
         if request.id != e.id or request.outcome is not None:
             return request
-        return replace(request, outcome=e.outcome, by=e.by, reason=e.reason)
+        return replace(request, outcome=e.outcome, by=e.by, reason=e.reason, input=e.input, told=e.told)
 
     return {"requests": tuple(closed(request) for request in state.requests)}
 

@@ -6,6 +6,7 @@ The supervisor decides on this value and every surface shows it, so two of them 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -56,7 +57,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request, open while `outcome` is None."""
+    """A request, open while `outcome` is None. `input` and `told` are as in `RequestClosed`."""
 
     id: int
     opened: ev.RequestOpened
@@ -64,6 +65,8 @@ class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     outcome: RequestOutcome | None = None
     by: str = ""
     reason: str = ""
+    input: dict[str, Any] | None = None
+    told: bool = True
 
 
 def _granted(request: RequestState) -> bool:

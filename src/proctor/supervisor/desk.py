@@ -1,49 +1,38 @@
-"""The operator's desk: orders are taken in here, requests are opened and answered here, each exactly once."""
+"""The operator's desk: orders are taken in here and answered, each exactly once."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
-from proctor.approvals.rules import Decision as Ruling
 from proctor.approvals.rules import Rules
 from proctor.checkpoint import history
 from proctor.errors import ProctorError
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState
 from proctor.supervisor import handles, inbox, sweeping
+from proctor.supervisor.asking import Asking
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
 from proctor.units import format_amount, parse_amount, parse_dimension
 from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
-from proctor.worker.base import Ask, argument_of
 
 EXTENSION_SHARE = 4
 """An extension that names no amount is a quarter of the ceiling."""
-MOST_OPEN = 20
-"""Questions that may wait at once; a worker that asks more is denied the rest."""
-MOST_RULED = 200
-"""Questions of one iteration that a rule answers and that become rows; later ones are only in the stream."""
-SILENT_DENIALS = 2
-"""How often a rule may deny the same thing before the operator is asked."""
 
 
 class Refused(Exception):
     """The order cannot be done; the text says why."""
 
 
-class Desk:
+class Desk(Asking):
     """Takes orders and holds requests for one session."""
 
     def __init__(self, session: Session, rules: Rules) -> None:
-        self._s = session
-        self._rules = rules
+        super().__init__(session, rules)
         self._accepted: set[str] = set()
         self._chores: list[Order] = []
-        self._denied: dict[tuple[int, str, str], int] = {}
-        self._ruled: dict[int, int] = {}
         self._verbs: dict[str, Callable[[Order], str | None]] = {
             "pause": self._pause,
             "resume": self._resume,
@@ -159,7 +148,7 @@ class Desk:
     def _resume(self, order: Order) -> str:
         waiting = [r for r in self._s.state.open_requests if r.opened.request is RequestKind.PLATEAU]
         for request in waiting:
-            self._close_request(request.opened, RequestOutcome.GRANTED, order.by)
+            self.close_request(request.opened, RequestOutcome.GRANTED, order.by)
         if order.args.get("reset_plateau") and not waiting:
             self._s.append(ev.PlateauReset(by=order.by))
         if not (self._s.paused or waiting):
@@ -185,119 +174,34 @@ class Desk:
                 raise Refused(handles.nothing_to(state, redo))
         self._s.interrupt(order)
 
-    # --- requests -----------------------------------------------------------------------------
-
-    def ask(self, ask: Ask, iteration: int, task: ev.TaskId) -> None:
-        """A worker asks: a rule answers, or the operator is asked and everything stands still."""
-        argument = argument_of(ask.input)
-        what = safe_line(f"{ask.tool} {argument}".strip(), 300)
-        opened = self.opened(
-            RequestKind.TOOL,
-            what,
-            safe_line(ask.why, 300),
-            tool=ask.tool,
-            input=ask.input,
-            task=task,
-            iteration=iteration,
-            worker_id=ask.id,
-        )
-        if len(self._s.state.open_requests) >= MOST_OPEN:
-            self._s.append(opened)
-            return self._close_request(opened, RequestOutcome.DENIED, "proctor", "too many questions wait already")
-        ruling = self._rules.decide(ask.tool, argument)
-        by = "rule"
-        if ruling is Ruling.ASK and self._s.options.yes:
-            ruling, by = Ruling.ALLOW, "flag --yes"
-        elif ruling is Ruling.DENY:
-            key = (iteration, ask.tool, argument)
-            self._denied[key] = self._denied.get(key, 0) + 1
-            if self._denied[key] > SILENT_DENIALS:
-                ruling = Ruling.ASK
-        if ruling is Ruling.ASK:
-            self._s.append(opened)
-            self._s.settle_motion()
-            return self._s.notice(f"asks: {what}", f"request:{opened.id}", "high")
-        granted = ruling is Ruling.ALLOW
-        outcome = RequestOutcome.GRANTED if granted else RequestOutcome.DENIED
-        reason = "" if granted else "the contract's rules deny this"
-        self._ruled[iteration] = self._ruled.get(iteration, 0) + 1
-        if self._ruled[iteration] > MOST_RULED:
-            return self._tell(opened, outcome, reason)
-        self._s.append(opened)
-        return self._close_request(opened, outcome, by, reason)
-
-    def opened(self, kind: RequestKind, what: str, why: str = "", **fields: Any) -> ev.RequestOpened:
-        """A request with the next free id, not yet written; the one that waits already, if the loop asks again."""
-        if kind is not RequestKind.TOOL:
-            for request in self._s.state.open_requests:
-                if (request.opened.request, request.opened.what) == (kind, what):
-                    return request.opened
-        return ev.RequestOpened(id=self._s.state.next_request, request=kind, what=what, why=why, **fields)
-
-    async def wait_for(self, opened: ev.RequestOpened) -> RequestState:
-        """Write a request that is not a worker's, unless it waits already, and wait for its answer."""
-        if self._s.state.request(opened.id) is None:
-            self._s.append(opened)
-            if opened.request is RequestKind.LINKS and self._s.options.yes:
-                self._close_request(opened, RequestOutcome.GRANTED, "flag --yes")
-            else:
-                self._s.notice(f"asks: {opened.what}", f"request:{opened.id}", "high")
-
-        def closed() -> RequestState | None:
-            request = self._s.state.request(opened.id)
-            return request if request and request.outcome is not None else None
-
-        await self._s.until(lambda: closed() is not None)
-        answer = closed()
-        assert answer is not None
-        return answer
-
-    def expire(self) -> None:
-        """Deny what waited longer than the contract lets it."""
-        limit = self._s.terms.contract.approvals.expire
-        if limit is None:
-            return
-        now = datetime.now(UTC)
-        for request in self._s.state.open_requests:
-            if request.opened.request is RequestKind.TOOL and (now - request.at).total_seconds() * 1000 > limit:
-                self._close_request(request.opened, RequestOutcome.EXPIRED, "contract", "nobody answered in time")
-
-    def withdraw(self, why: str, *kinds: RequestKind) -> None:
-        """Close what nobody waits for any more: requests of these kinds, or all."""
-        for request in self._s.state.open_requests:
-            if not kinds or request.opened.request in kinds:
-                self._close_request(request.opened, RequestOutcome.WITHDRAWN, "proctor", why)
-
-    def _close_request(self, opened: ev.RequestOpened, outcome: RequestOutcome, by: str, reason: str = "") -> None:
-        self._s.append(ev.RequestClosed(id=opened.id, outcome=outcome, by=by, reason=reason))
-        self._tell(opened, outcome, reason)
-        self._s.settle_motion()
-
-    def _tell(self, opened: ev.RequestOpened, outcome: RequestOutcome, reason: str) -> None:
-        """Give the worker that asked its answer, if it is still there."""
-        running = self._s.running
-        if running and opened.request is RequestKind.TOOL and running.iteration == opened.iteration:
-            running.worker.answer(opened.worker_id, outcome is RequestOutcome.GRANTED, reason, opened.input)
+    # --- answers --------------------------------------------------------------------------------
 
     def _answer(self, order: Order, outcome: RequestOutcome) -> str:
         request = self._find(order)
-        reason = safe_line(str(order.args.get("reason") or ""), 2000)
-        if request.opened.request is RequestKind.EXTENSION and outcome is RequestOutcome.GRANTED:
-            assert request.opened.dimension is not None
-            return self._raise(order, request.opened.dimension, order.args.get("by"))
         opened = request.opened
+        reason = safe_line(str(order.args.get("reason") or ""), 2000)
+        changed = self._changed(order, opened, outcome)
+        if opened.request is RequestKind.EXTENSION and outcome is RequestOutcome.GRANTED:
+            assert opened.dimension is not None
+            return self._raise(order, opened.dimension, order.args.get("by"))
+        told = self.close_request(opened, outcome, order.by, reason, changed)
+        said = f"request {opened.id} {outcome}{' with another input' if changed is not None else ''}"
+        return said if told else f"{said}; its worker has ended: kept for the next one that asks the same"
+
+    def _changed(self, order: Order, opened: ev.RequestOpened, outcome: RequestOutcome) -> dict[str, Any] | None:
+        """The input that is granted instead of the one asked for; None if it is that one."""
         changed = order.args.get("input")
-        if isinstance(changed, dict):
-            opened = ev.RequestOpened(
-                id=opened.id,
-                request=opened.request,
-                what=opened.what,
-                input=changed,
-                iteration=opened.iteration,
-                worker_id=opened.worker_id,
+        if changed is None or changed == opened.input:
+            return None
+        if not isinstance(changed, dict):
+            raise Refused("an input is a JSON object")
+        if outcome is not RequestOutcome.GRANTED or opened.request is not RequestKind.TOOL:
+            raise Refused("only a tool request can be granted with another input")
+        if not opened.changeable:
+            raise Refused(
+                f"this worker takes no other input: grant request {opened.id} as it is, or deny it and say what instead"
             )
-        self._close_request(opened, outcome, order.by, reason)
-        return f"request {opened.id} {outcome}"
+        return changed
 
     def _find(self, order: Order) -> RequestState:
         try:

@@ -11,7 +11,8 @@ from proctor.words import Dimension, RequestKind, RequestOutcome
 
 
 class RequestOpened(Event, frozen=True, tag="request_opened"):
-    """Something waits for the operator. `worker_id` is the worker's own name for its question."""
+    """Something waits for the operator. `worker_id` is the worker's own name for its question, `agent` the sub-agent
+    that asks; one that is not `changeable` can be granted only as it is."""
 
     id: int
     request: RequestKind
@@ -22,16 +23,22 @@ class RequestOpened(Event, frozen=True, tag="request_opened"):
     task: TaskId | None = None
     iteration: int = 0
     worker_id: str = ""
+    agent: str = ""
+    changeable: bool = True
     dimension: Dimension | None = None
 
 
 class RequestClosed(Event, frozen=True, tag="request_closed"):
-    """Answered once: the first answer wins. `by` names who or what (an order, a rule, a flag)."""
+    """Answered once: the first answer wins. `by` names who or what (an order, a rule, a flag). `input` is what was
+    granted where it is not what was asked for. An answer that is not `told` came when its worker was gone: it is kept
+    for the next one that asks the same."""
 
     id: int
     outcome: RequestOutcome
     by: str = ""
     reason: str = ""
+    input: dict[str, Any] | None = None
+    told: bool = True
 
 
 class OrderTaken(Event, frozen=True, tag="order_taken"):

@@ -1,0 +1,147 @@
+"""What a request is about: the part of a tool's input that rules, counts and screens look at. All of it is foreign."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from proctor.approvals.globs import words
+from proctor.journal.state import RequestState
+from proctor.words import RequestOutcome
+
+SHELL = "shell"
+READ = "read"
+WRITE = "write"
+HOST = "host"
+
+_SYNONYMS = {"edit": WRITE}
+_COMMAND = ("command", "cmd", "script")
+_FOLDER = ("cwd", "workdir", "working_dir", "directory")
+_PATHS = words(
+    """path paths file files file_path filePath filepath filename notebook_path absolute_path abs_path move_path
+    old_path new_path source destination"""
+)
+_PATCHES = frozenset({"patch", "diff", "input", "patch_text", "patchText", "unified_diff"})
+_IN_PATCH = re.compile(
+    r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |\+\+\+ (?:b/)?|--- (?:a/)?)(.+?)\s*$", re.MULTILINE
+)
+_REMARKS = frozenset({"description", "justification", "reason", "timeout", "timeout_ms", "yield_time_ms"})
+"""What a worker says about a call or how long it may take: another word makes no other request."""
+CUT = "…"
+"""What ends a text, or stands in a list, of which a part was left out."""
+_DEEPEST = 8
+_MOST_PATHS = 1_000
+
+
+def canonical(tool: str) -> str:
+    """The one name of a tool that has several."""
+    return _SYNONYMS.get(tool, tool)
+
+
+def command(given: Mapping[str, Any]) -> str | tuple[str, ...] | None:
+    """The command of a shell call: a line, or words that no shell sees; None where it has none."""
+    for key in _COMMAND:
+        value = given.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+            return tuple(value)
+    return None
+
+
+def folder(given: Mapping[str, Any]) -> str | None:
+    """The folder that a shell call names to be run in."""
+    return next((value for key in _FOLDER if isinstance(value := given.get(key), str) and value), None)
+
+
+def paths(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Every path that an input names, those in its patches too. ValueError where not all of them can be judged."""
+    found: dict[str, None] = {}
+    for path in _paths(given, 0):
+        found[path] = None
+        if len(found) > _MOST_PATHS or path.endswith(CUT):
+            raise ValueError("not every path is known")
+    return tuple(found)
+
+
+def _paths(value: Any, depth: int) -> Iterator[str]:
+    if depth > _DEEPEST:
+        raise ValueError("nested too deeply")
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if key in _PATHS and isinstance(one, str):
+                yield one
+            elif key in _PATHS and isinstance(one, list | tuple):
+                yield from (part for part in one if isinstance(part, str))
+                yield from _paths([part for part in one if not isinstance(part, str)], depth + 1)
+            elif key in _PATCHES and isinstance(one, str):
+                yield from (match[1] for match in _IN_PATCH.finditer(one) if match[1] != "/dev/null")
+            elif key == "changes" and isinstance(one, Mapping):
+                yield from map(str, one)
+                yield from _paths(list(one.values()), depth + 1)
+            else:
+                yield from _paths(one, depth + 1)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _paths(part, depth + 1) if part != CUT else (CUT,)
+
+
+def spellings(path: str, workspace: str) -> tuple[str, ...]:
+    """A path as it really is, seen from the workspace's folder and from the root."""
+    absolute = posixpath.normpath(posixpath.join(workspace or "/", path))
+    if absolute.startswith("//"):
+        absolute = absolute[1:]
+    if not workspace:
+        return (posixpath.normpath(path) if path else path,)
+    if absolute == workspace or absolute.startswith(f"{workspace}/"):
+        return posixpath.relpath(absolute, workspace), absolute
+    return (absolute,)
+
+
+def hosts(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """A host as it may be named: alone, and with its port."""
+    host = str(given.get("host", "")).lower().removesuffix(".")
+    return (host, f"{host}:{given['port']}") if "port" in given else (host,)
+
+
+def argument(tool: str, given: Mapping[str, Any]) -> str:
+    """The one text that stands for an input: its command, its paths, its host or address, or all of it."""
+    if canonical(tool) == SHELL and (said := command(given)) is not None:
+        return said if isinstance(said, str) else " ".join(said)
+    if tool == HOST:
+        return hosts(given)[-1]
+    try:
+        if named := paths(given):
+            return " ".join(named)
+    except ValueError:
+        pass
+    for key in (*_COMMAND, "url", "query", "pattern", "host"):
+        if isinstance(value := given.get(key), str):
+            return value
+    return msgspec.json.encode(given).decode() if given else ""
+
+
+def identity(tool: str, given: Mapping[str, Any]) -> tuple[str, str]:
+    """Equal for two requests that ask for the same."""
+    tool = canonical(tool)
+    if tool == SHELL and (said := command(given)) is not None:
+        return tool, msgspec.json.encode([said, folder(given)]).decode()
+    if tool == HOST:
+        return tool, hosts(given)[-1]
+    meant = {key: value for key, value in given.items() if key not in _REMARKS}
+    return tool, msgspec.json.encode(meant, order="sorted").decode()
+
+
+def alike(requests: Iterable[RequestState], tool: str, given: Mapping[str, Any]) -> tuple[RequestState, ...]:
+    """Those requests that asked for the same, oldest first."""
+    wanted = identity(tool, given)
+    return tuple(one for one in requests if one.opened.tool and identity(one.opened.tool, one.opened.input) == wanted)
+
+
+def denials(requests: Iterable[RequestState]) -> tuple[RequestState, ...]:
+    """Those requests that were denied, by whomever."""
+    return tuple(one for one in requests if one.outcome is RequestOutcome.DENIED)

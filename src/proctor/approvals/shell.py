@@ -1,0 +1,473 @@
+"""A shell line, taken apart into the commands it would run.
+
+tree-sitter's grammar reads it; it reads some lines otherwise than a shell does. So a reading is `sure` only if the line
+holds nothing but forms that every shell reads alike, each token checked again here (`plain.py`). Of any other line it
+is a guess: good enough to find what is denied in it, never to allow it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from proctor.approvals import plain, programs
+from proctor.approvals.globs import HOLE
+
+LONGEST = 1 << 16
+"""Bytes that are parsed of a line and the lines within it."""
+MOST_OPENINGS = 2_000
+"""Characters among them that begin something: the parser's time grows with their square."""
+DEEPEST = 100
+"""How deep a line may be nested."""
+MOST_COMMANDS = 500
+MOST_LINES = 40
+"""Lines within a line: scripts given to `sh -c`, and the like."""
+
+_LANGUAGE = Language(tree_sitter_bash.language())
+_OPERATORS = re.compile(r"[;&|<>(){}\[\]`$\n\r=,\"']+")
+_HARMLESS = re.compile(
+    r"[a-z][a-z0-9]*|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|(NO|FORCE|CLICOLOR)_?COLOR|CI|DEBUG|VERBOSE"
+    r"|PYTHON(DONTWRITEBYTECODE|UNBUFFERED|HASHSEED|UTF8|FAULTHANDLER)|NODE_ENV|RUST_BACKTRACE|SOURCE_DATE_EPOCH"
+)
+"""Variables that cannot make a program do something else."""
+_FREE_FILES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
+_OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program as it would be run, quotes and escapes gone; `HOLE` in a word is what only the shell will know.
+
+    `prefix` are the variables set for it. It `runs` others, which begin at word `at`; `opaque` is the word from which
+    on it is given code that is not read here. `free` does nothing but what it runs.
+    """
+
+    words: tuple[str, ...]
+    prefix: tuple[str, ...] = ()
+    runs: tuple[Command, ...] = ()
+    at: int = 0
+    opaque: int | None = None
+    free: bool = False
+    harmless: bool = True
+
+    def forms(self) -> Iterable[str]:
+        """Every way in which its text may be meant by who denies it."""
+        if not self.words:
+            yield " ".join(self.prefix)
+            return
+        name, rest = programs.base(self.words[0]), self.words[1:]
+        yield " ".join((name, *rest))
+        yield " ".join(self.words)
+        if self.prefix:
+            yield " ".join((*self.prefix, name, *rest))
+        if name == "git":
+            words, certain = programs.git((name, *rest))
+            yield " ".join(words)
+            if not certain:
+                yield f"git {HOLE}"
+
+    def tail(self) -> str:
+        """The words of which some may be another command."""
+        return " ".join(self.words[1:]) if self.at or self.opaque is not None else ""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a line would run, and which files it writes and reads by redirection; all of it, if `sure`."""
+
+    commands: list[Command] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    sure: bool = True
+    lines: list[str] = field(default_factory=list)
+    """The line and those within it, for a look at their bare text."""
+
+    def every(self) -> Iterable[Command]:
+        """Each command, and those that it runs."""
+        waiting = [*reversed(self.commands)]
+        while waiting:
+            command = waiting.pop()
+            yield command
+            waiting.extend(reversed(command.runs))
+
+
+class TooMuch(Exception):
+    """The line is longer, deeper or fuller than is looked at."""
+
+
+def read(line: str, elsewhere: bool = False) -> Reading:
+    """Read one line of a shell, of any length and whatever it holds. `elsewhere`: it does not run in the workspace's
+    folder, so that no relative path in it is known."""
+    return _read(_Reader(elsewhere), line)
+
+
+def read_words(words: tuple[str, ...], elsewhere: bool = False) -> Reading:
+    """Read a command that is handed over in words, without a shell."""
+    reader = _Reader(elsewhere)
+    reader.found.lines.append("\n".join(words))
+    if not words:
+        reader.found.sure = False
+        return reader.found
+    try:
+        reader.found.commands.append(reader.meaning(words, (), 0))
+    except TooMuch:
+        reader.found.sure = False
+    return reader.found
+
+
+def _read(reader: _Reader, line: str) -> Reading:
+    try:
+        reader.found.commands += reader.line(line, 0)
+    except TooMuch:
+        reader.found.sure = False
+        if line not in reader.found.lines:
+            reader.found.lines.append(line)
+    if not reader.found.commands and not reader.found.writes:
+        reader.found.sure = False
+    return reader.found
+
+
+def bare(line: str) -> list[str]:
+    """What the pieces of a line between operators and quotes say, read as if nothing in it were quoted."""
+    texts = {line, re.sub(r"[\"'\\]", "", line), re.sub(r"\\\n", "", line)}
+    return [said for text in sorted(texts) for piece in _OPERATORS.split(text) if (said := " ".join(piece.split()))]
+
+
+def harmless(assignments: Iterable[str]) -> bool:
+    """Whether variables that are set so leave every program what it is."""
+    return all(_HARMLESS.fullmatch(one.split("=", 1)[0].removesuffix("+")) for one in assignments)
+
+
+class _Reader:
+    """One reading under way."""
+
+    def __init__(self, elsewhere: bool) -> None:
+        self.found = Reading()
+        self._commands: list[Command] = []
+        self._count = self._bytes = self._openings = 0
+        self._moves = elsewhere
+
+    # --- lines --------------------------------------------------------------------------------
+
+    def line(self, line: str, depth: int) -> list[Command]:
+        """The commands of a line, which may stand in another."""
+        source = line.encode("utf-8", "replace")
+        self._bytes += len(source)
+        self._openings += sum(line.count(one) for one in "(|[<")
+        if self._bytes > LONGEST or self._openings > MOST_OPENINGS or HOLE in line:
+            raise TooMuch
+        if len(self.found.lines) >= MOST_LINES:
+            raise TooMuch
+        self.found.lines.append(line)
+        root = Parser(_LANGUAGE).parse(source).root_node
+        if not plain.holds(root, source):
+            self.found.sure = False
+        before, self._commands = self._commands, []
+        self._walk(root, depth)
+        commands, self._commands = self._commands, before
+        return commands
+
+    def _walk(self, node: Node, depth: int) -> None:
+        if depth > DEEPEST:
+            raise TooMuch
+        match node.type:
+            case "command" | "declaration_command" | "unset_command":
+                self._command(node, depth)
+            case "variable_assignments":
+                self._prefixed((), [self._assignment(one, depth) for one in node.named_children], depth)
+            case "variable_assignment":
+                self._prefixed((), [self._assignment(node, depth)], depth)
+            case "for_statement":
+                name = node.child_by_field_name("variable")
+                self._prefixed((), [f"{_text(name)}={HOLE}"] if name else [], depth)
+                self._inside(node, depth)
+            case "file_redirect":
+                self._redirect(node, depth)
+            case "command_substitution":
+                self._substitution(node, depth)
+            case _:
+                self._inside(node, depth)
+
+    def _inside(self, node: Node, depth: int) -> None:
+        for child in node.named_children:
+            self._walk(child, depth + 1)
+
+    def _add(self, command: Command) -> None:
+        self._count += 1
+        if self._count > MOST_COMMANDS:
+            raise TooMuch
+        self._commands.append(command)
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def _command(self, node: Node, depth: int) -> None:
+        words: list[str] = []
+        prefix: list[str] = []
+        for child in node.children:
+            match child.type:
+                case "variable_assignment" if node.type == "command":
+                    prefix.append(self._assignment(child, depth))
+                case "variable_assignment":
+                    words.append(self._assignment(child, depth))
+                case "file_redirect" | "heredoc_redirect" | "herestring_redirect":
+                    self._walk(child, depth + 1)
+                case "command_name":
+                    words.append(self._joined(child, depth))
+                case "comment" | "ERROR":
+                    self._walk(child, depth + 1)
+                case _:
+                    words.append(self._word(child, depth))
+        self._prefixed(tuple(words), prefix, depth)
+
+    def _prefixed(self, words: tuple[str, ...], prefix: list[str], depth: int) -> None:
+        if not words and not prefix:
+            return
+        fine = harmless(prefix)
+        if not words:
+            return self._add(Command((), tuple(prefix), free=fine, harmless=fine))
+        self._add(self.meaning(words, tuple(prefix), depth, fine))
+        if programs.base(words[0]) in programs.MOVING:
+            self._moves = True
+        return None
+
+    def meaning(self, words: tuple[str, ...], prefix: tuple[str, ...], depth: int, harmless: bool = True) -> Command:
+        """What a program with these words is, and what else it would run."""
+        if depth > DEEPEST:
+            raise TooMuch
+        depth += 1
+        name = programs.base(words[0])
+        if not words[0].strip() or HOLE in words[0] or name in plain.RESERVED:
+            self.found.sure = False
+        elif self._moves and "/" in words[0] and not words[0].startswith("/"):
+            words = (HOLE + words[0], *words[1:])
+            self.found.sure = False
+        plainly = Command(words, prefix, harmless=harmless)
+        if name in programs.FREE:
+            return replace(plainly, free=True)
+        if name in programs.EVALUATING and name != "[" and any("[" in word for word in words[1:]):
+            self.found.sure = False
+        if name in programs.SHELLS:
+            return self._shell(plainly, depth)
+        if name == "eval":
+            return replace(plainly, runs=self._given(" ".join(words[1:]), depth), at=1, free=True)
+        if name in programs.ODD:
+            runs = [one for word in words[1:] for one in self._unsure(word.split("=", 1)[-1], depth)]
+            return replace(plainly, runs=tuple(runs), at=1)
+        if name == "find":
+            return self._find(plainly, depth)
+        if name == "git":
+            return self._git(plainly, depth)
+        if (wrapper := programs.WRAPPERS.get(name)) is not None:
+            return self._wrapper(plainly, wrapper, depth)
+        if words[1:2] and name in programs.RUNNERS and programs.RUNNERS[name] in ("", words[1]):
+            return self._wrapper(plainly, programs.Wrapper(words=1), depth)
+        return replace(plainly, opaque=programs.code(words))
+
+    def _given(self, line: str, depth: int) -> tuple[Command, ...]:
+        """The commands of a line that a command is given, as far as it is known."""
+        return self._unsure(line.replace(HOLE, "$x"), depth) if HOLE in line else tuple(self.line(line, depth))
+
+    def _unsure(self, text: str, depth: int) -> tuple[Command, ...]:
+        """What a text holds that may be run as a line, or may not."""
+        self.found.sure = False
+        return tuple(self.line(text.replace(HOLE, "$x"), depth))
+
+    def _sentences(self, words: Iterable[str], depth: int) -> tuple[Command, ...]:
+        """The commands of those words that are more than one."""
+        return tuple(one for word in words if re.search(r"\s", word) for one in self._given(word, depth))
+
+    def _shell(self, command: Command, depth: int) -> Command:
+        words = command.words
+        at = programs.script(words)
+        if at is None:
+            if programs.reads_stdin(words) or any(HOLE in word for word in words):
+                self.found.sure = False
+            return command
+        if not programs.plain_shell(words):
+            self.found.sure = False
+        return replace(command, runs=self._given(words[at], depth), at=at, free=True)
+
+    def _wrapper(self, command: Command, wrapper: programs.Wrapper, depth: int) -> Command:
+        words = command.words
+        at = programs.wrapped(words, wrapper)
+        if at is None or (wrapper == programs.Wrapper() and at < len(words)):
+            self.found.sure &= at is not None
+            return replace(command, runs=self._sentences(words[1:], depth), at=at or 1, opaque=at or len(words))
+        if at == len(words):
+            return replace(command, at=at)
+        if wrapper.assigns and not harmless(word for word in words[1:at] if re.match(r"[A-Za-z_]\w*=", word)):
+            command = replace(command, harmless=False)
+        inner = words[at:]
+        if wrapper.joined:
+            runs = self._given(" ".join(inner), depth)
+        else:
+            if programs.base(words[0]) == "xargs":
+                inner = (*(HOLE if "{}" in word else word for word in inner), HOLE)
+            runs = (self.meaning(inner, (), depth),)
+        return replace(command, runs=runs, at=at, free=wrapper.free)
+
+    def _find(self, command: Command, depth: int) -> Command:
+        runs: list[Command] = []
+        first = 0
+        for place, word in enumerate(command.words):
+            if word in ("-exec", "-execdir", "-ok", "-okdir"):
+                rest = command.words[place + 1 :]
+                end = next((n for n, one in enumerate(rest) if one in (";", "+")), len(rest))
+                first = first or place + 1
+                if end:
+                    runs.append(self.meaning(tuple(one.replace("{}", HOLE) for one in rest[:end]), (), depth))
+            elif word in ("-fprint", "-fprint0", "-fprintf", "-fls"):
+                self._writes((*command.words, HOLE)[place + 1])
+        return replace(command, runs=tuple(runs), at=first)
+
+    def _git(self, command: Command, depth: int) -> Command:
+        runs = [one for word in command.words if "=!" in word for one in self._unsure(word.split("=!", 1)[1], depth)]
+        if (opaque := programs.git_runs(command.words)) is not None:
+            runs += self._sentences(command.words[opaque:], depth)
+        return replace(command, runs=tuple(runs), at=1 if runs else 0, opaque=opaque)
+
+    # --- redirections and substitutions ---------------------------------------------------------
+
+    def _redirect(self, node: Node, depth: int) -> None:
+        operator, place = "", ""
+        for child in node.children:
+            if child.type == "file_descriptor":
+                continue
+            if not child.is_named:
+                operator = _text(child).strip()
+            elif child.type == "ERROR":
+                self._walk(child, depth + 1)
+            else:
+                place = self._word(child, depth)
+        if operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", place):
+            return
+        if operator in _OUTPUT:
+            self._writes(place)
+        elif place:
+            self.found.reads.append(place)
+        if re.match(r"/dev/(tcp|udp)/", posixpath.normpath(place)) or (not place and operator[-1:] != "-"):
+            self.found.sure = False
+
+    def _writes(self, place: str) -> None:
+        if place in _FREE_FILES:
+            return
+        if self._moves and not place.startswith("/"):
+            place = f"{HOLE}/{place}"
+        self.found.writes.append(place)
+
+    def _substitution(self, node: Node, depth: int) -> None:
+        text = _text(node).strip()
+        if text.startswith("`") and "\\" in text:
+            inner = re.sub(r"\\([$`\\])", r"\1", text.strip("`"))
+            self._commands += self._unsure(inner, depth + 1)
+        self._inside(node, depth)
+
+    # --- words --------------------------------------------------------------------------------
+
+    def _assignment(self, node: Node, depth: int) -> str:
+        name = node.child_by_field_name("name")
+        value = node.child_by_field_name("value")
+        if name is not None and name.type != "variable_name":
+            self._inside(name, depth + 1)
+        if value is not None and value.type == "array":
+            self._inside(value, depth + 1)
+            return f"{_text(name)}={HOLE}"
+        return f"{_text(name)}={self._word(value, depth) if value is not None else ''}"
+
+    def _word(self, node: Node, depth: int) -> str:
+        if depth > DEEPEST:
+            raise TooMuch
+        match node.type:
+            case "word" | "number" | "variable_name" | "heredoc_start" | "test_operator" | "regex" | "extglob_pattern":
+                return _unquoted(_text(node)) if node.child_count == 0 else self._joined(node, depth)
+            case "string":
+                return self._string(node, depth)
+            case "raw_string":
+                return _text(node)[1:-1]
+            case "ansi_c_string":
+                return _decoded(_text(node)[2:-1])
+            case "concatenation":
+                return self._joined(node, depth)
+            case _:
+                self._walk(node, depth + 1)
+                return HOLE if node.is_named else _text(node).strip()
+
+    def _joined(self, node: Node, depth: int) -> str:
+        raw = "".join(_text(child) for child in node.children if child.type in ("word", "number", "{", "}", ","))
+        if re.search(r"(?<!\\)\{.*(,|\.\.).*\}", raw, re.DOTALL) or any(
+            child.type == "brace_expression" for child in node.children
+        ):
+            for child in node.children:
+                self._word(child, depth + 1)
+            return HOLE
+        return "".join(self._word(child, depth + 1) for child in node.children)
+
+    def _string(self, node: Node, depth: int) -> str:
+        """What stands between double quotes; blanks belong to it even where the grammar skips them."""
+        source, start = _text(node).encode("utf-8", "replace"), node.start_byte
+        said, place = "", start + 1
+        for child in node.children[1:-1]:
+            lead = len(_raw(child)) - len(_raw(child).lstrip()) if child.type not in ("string_content",) else 0
+            said += _quoted(source[place - start : child.start_byte + lead - start].decode("utf-8", "replace"))
+            if child.type == "string_content":
+                said += _quoted(_text(child))
+            elif child.is_named:
+                self._walk(child, depth + 1)
+                said += HOLE
+            else:
+                said += _text(child).strip()
+            place = child.end_byte
+        end = node.end_byte - 1
+        return said + _quoted(source[place - start : end - start].decode("utf-8", "replace")) if place < end else said
+
+
+def _raw(node: Node) -> bytes:
+    return node.text or b""
+
+
+def _text(node: Node | None) -> str:
+    return "" if node is None else _raw(node).decode("utf-8", "replace")
+
+
+def _quoted(text: str) -> str:
+    return re.sub(r"\\(?:\n|([$`\"\\]))", lambda match: match[1] or "", text)
+
+
+def _unquoted(text: str) -> str:
+    """A bare word: its escapes are gone, what the shell looks up in the file system is a hole."""
+    if text.startswith("~"):
+        text = HOLE + text.partition("/")[1] + text.partition("/")[2]
+    return re.sub(r"\\(\n)|\\(.)|[*?]|\[(?=.*\])", _character, text, flags=re.DOTALL)
+
+
+def _character(match: re.Match[str]) -> str:
+    if match[1]:
+        return ""
+    return match[2] or HOLE
+
+
+def _decoded(text: str) -> str:
+    """What stands in `$'…'`."""
+
+    def one(match: re.Match[str]) -> str:
+        code = match[1]
+        if code[0] in "xuU" and len(code) > 1:
+            return _char(int(code[1:], 16))
+        if code[0] in "01234567":
+            return _char(int(code, 8) & 0xFF)
+        if code[0] == "c" and len(code) > 1:
+            return _char(ord(code[1]) & 0x1F)
+        return _ESCAPES.get(code, code if code in "\\'\"?" else f"\\{code}")
+
+    pattern = r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)"
+    return re.sub(pattern, one, text, flags=re.DOTALL)
+
+
+def _char(number: int) -> str:
+    return HOLE if number == 0 or number > 0x10FFFF or 0xD800 <= number < 0xE000 else chr(number)
