@@ -169,7 +169,7 @@ class SessionSteward:
 
     async def settle(self, call: ev.ModelCall) -> None:
         """Price it, count it, write it down."""
-        reserved = self._flying.pop(call.call, None)
+        reserved = self._flying.get(call.call)
         contract = self._s.terms.contract
         if call.end in COUNTED and not call.duplicate:
             usage = Usage(
@@ -182,7 +182,6 @@ class SessionSteward:
             if usage.prefix:
                 self._mix = usage
         call = replace(call, task=self._intent.task, changed=reserved.changed if reserved else call.changed)
-        self._s.account.meter(call)
         self._s.saw_call()
         await asyncio.shield(self._write(call))
         self._s.check_budget()
@@ -200,6 +199,10 @@ class SessionSteward:
         rows, self._rows = self._rows, []
         written, self._written = self._written, None
         assert written is not None
+        for row in rows:
+            if isinstance(row, ev.ModelCall):  # not before: a row of what was spent, between, would have it count twice
+                self._flying.pop(row.call, None)
+                self._s.account.meter(row)
         try:
             self._s.append(*rows)
         except Exception as error:
