@@ -76,7 +76,7 @@ def stream(answer: Answer) -> list[Piece]:
     return [*pieces, Piece(b"data: [DONE]\n\n", "stop")]
 
 
-def failed(kind: str) -> Piece:
+def failed(kind: str, id: str) -> Piece:
     """An error inside a stream."""
     return event({"error": {"message": "scripted", "type": f"{kind}_error", "code": None}})
 

@@ -76,7 +76,7 @@ def stream(answer: Answer) -> list[Piece]:
     ]
 
 
-def failed(kind: str) -> Piece:
+def failed(kind: str, id: str) -> Piece:
     """An error inside a stream."""
     return event({"error": {"code": 503, "message": "scripted", "status": "UNAVAILABLE"}})
 

@@ -103,7 +103,7 @@ def _event(kind: str, mark: str = "", **fields: Any) -> Piece:
     return event({"type": kind, **fields}, kind, mark)
 
 
-def failed(kind: str) -> Piece:
+def failed(kind: str, id: str) -> Piece:
     """An error inside a stream."""
     return _event("error", error={"type": f"{kind}_error", "message": "scripted"})
 

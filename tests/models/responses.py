@@ -116,10 +116,10 @@ def _parts(item: dict[str, Any]) -> list[tuple[str, str, list[str], dict[str, st
     return [("response.function_call_arguments", "tool", parts(given), {"arguments": given})]
 
 
-def failed(kind: str) -> Piece:
+def failed(kind: str, id: str) -> Piece:
     """A response that failed after it began."""
     code = {"overloaded": "server_is_overloaded"}.get(kind, kind)
-    response = {"id": "resp_failed", "status": "failed", "error": {"code": code, "message": "scripted"}, "usage": None}
+    response = {"id": id, "status": "failed", "error": {"code": code, "message": "scripted"}, "usage": None}
     return event({"type": "response.failed", "response": response}, "response.failed")
 
 

@@ -233,7 +233,7 @@ class Models:
             made, all_made = share(pieces, here)
             row.tokens = _cut_short(row.tokens, made, all_made)
             if isinstance(fault, ErrorEvent):
-                await response.write(api.failed(fault.kind).data)
+                await response.write(api.failed(fault.kind, answer.id).data)
                 await response.write_eof()
             else:
                 assert request.transport
