@@ -27,7 +27,7 @@ from proctor.worker.base import (
     Usage,
     Withdrawn,
 )
-from proctor.worker.command import as_argument
+from proctor.worker.command import as_argument, plainly
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Stdin, Tell
 
 OPTIONS = (
@@ -102,9 +102,7 @@ class Claude(Dialect):
     def begin(self, send: Send, tell: Tell) -> None:
         super().begin(send, tell)
         self._request("initialize", hooks=HOOKS)
-        # A text that begins with a slash would be a command of its own.
-        prompt = f" {self._prompt}" if self._prompt.startswith("/") else self._prompt
-        self._say({"type": "user", "message": {"role": "user", "content": prompt}})
+        self._say({"type": "user", "message": {"role": "user", "content": plainly(self._prompt)}})
 
     def heard(self, source: str, line: bytes) -> None:
         if source != "stdout" or not line.startswith(b"{"):

@@ -57,6 +57,11 @@ def as_argument(brief: str) -> str:
     return brief.encode()[:MAX_ARGUMENT].decode(errors="ignore")
 
 
+def plainly(brief: str) -> str:
+    """The brief so that no agent takes its beginning for a command or an option of its own."""
+    return f" {brief}" if brief[:1] in ("/", "!", "-") else brief
+
+
 def parse_line(line: bytes) -> WorkerEvent | None:
     """The event that a line of the protocol holds; None if it is an ordinary log line.
 

@@ -33,9 +33,9 @@ def choose(worker: Worker) -> Dialect:
 
             return Acp(worker.agent or "", command)
     if worker.agent:
-        from proctor.worker import presets
+        from proctor.worker.presets import Preset
 
-        return presets.known(worker.agent, command)
+        return Preset(worker.agent, command)
     from proctor.worker.command import Command
 
     return Command(command, worker.brief, worker.terminal)
