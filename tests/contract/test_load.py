@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -403,3 +404,25 @@ def test_a_limit_under_which_nothing_would_start_is_refused_by_name(write: Write
         load(write(f"{SMALLEST}sandbox: {{limits: {{{limit}}}}}\n"))
     contract = load(write(f"{SMALLEST}sandbox: {{limits: {{{name}: {least}}}}}\n"))
     assert getattr(contract.sandbox.limits, name) > 0
+
+
+MISSING = "missing: the program, as a list of words such as [python, tools/agent.py]"
+
+
+@pytest.mark.parametrize(
+    ("worker", "said"),
+    [
+        ("{kind: acp}", f"worker.command: {MISSING}; or worker.agent: opencode | gemini | qwen"),
+        ("{kind: command}", f"worker.command: {MISSING}; or worker.agent: aider | mini"),
+        ("{kind: acp, agent: aider}", "worker.agent: for kind: acp it is one of opencode, gemini, qwen"),
+        ("{kind: claude, agent: opencode}", "worker.agent: for kind: claude it is left out"),
+    ],
+)  # fmt: skip
+def test_an_agent_is_named_where_its_kind_has_several(refusal: Refusal, worker: str, said: str) -> None:
+    (line,) = refusal(re.sub(r"worker: .*", f"worker: {worker}", SMALLEST))
+    assert line == f"proctor.yaml:2: {said}"
+
+
+def test_agents_need_no_command(write: Write) -> None:
+    for worker in ("{kind: claude}", "{kind: codex}", "{kind: acp, agent: qwen}", "{kind: command, agent: mini}"):
+        assert load(write(re.sub(r"worker: .*", f"worker: {worker}", SMALLEST))).worker.command is None

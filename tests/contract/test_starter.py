@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from proctor.budget.dimensions import Usage
 from proctor.contract import ground
 from proctor.contract.load import load
 from proctor.contract.starter import GOAL, NO_CHECK, init
+from proctor.doors.gateway.prices import price
 from proctor.errors import UsageError
 
 ALL = ["proctor.yaml", "PLAN.md", "tasks.json", "PROGRESS.md", "RULES.md", "specs/README.md"]
@@ -130,16 +133,18 @@ def test_the_agents_on_path_are_named_and_the_first_is_the_worker(
     workspace.mkdir()
     init(workspace)
     assert "# found on PATH: codex, aider." in (workspace / "proctor.yaml").read_text()
-    command = load(workspace).worker.command
-    assert command is not None
-    assert (command[:2], command[-1]) == (("codex", "exec"), "-")
+    assert load(workspace).worker.kind == "codex"
     for agent in ground.AGENTS:
-        program(tmp_path / "bin2", agent.run[0])
+        program(tmp_path / "bin2", agent.program)
         monkeypatch.setenv("PATH", str(tmp_path / "bin2"))
         (workspace / "proctor.yaml").unlink()
         init(workspace)
-        assert (load(workspace).worker.command, load(workspace).worker.brief) == (agent.run, agent.brief)
-        (tmp_path / "bin2" / agent.run[0]).unlink()
+        contract = load(workspace)
+        assert (contract.worker.kind, contract.worker.agent or "") == (agent.kind, agent.agent)
+        assert contract.gateway.upstream[agent.upstream].key == f"env:{agent.key}"
+        known = price(agent.model, Usage(input=1, output=1), at=datetime.now(UTC)) is not None
+        assert (contract.budget.cost is not None) == agent.priced == known
+        (tmp_path / "bin2" / agent.program).unlink()
 
 
 def test_the_state_of_git_is_told_and_git_runs_nothing_of_the_project(tmp_path: Path) -> None:

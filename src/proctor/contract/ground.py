@@ -43,25 +43,38 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent's command line program: how it is run without a terminal, and how it takes the brief."""
+    """An agent's program, how a contract names it, a model that it can use, and where such models usually are."""
 
-    run: tuple[str, ...]
-    brief: str
+    program: str
+    kind: str
+    model: str
+    upstream: str
+    base_url: str
+    key: str
+    agent: str = ""
+    priced: bool = True
+    """Whether list prices know the model."""
 
+
+_ANTHROPIC = ("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY")
+_OPENAI = ("openai", "https://api.openai.com", "OPENAI_API_KEY")
+_GEMINI = ("gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY")
+_QWEN = ("openai", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY")
 
 AGENTS = (
-    Agent(("claude", "-p"), "stdin"),
-    Agent(("codex", "exec", "--skip-git-repo-check", "--sandbox", "danger-full-access", "-"), "stdin"),
-    Agent(("opencode", "run"), "argument"),
-    Agent(("gemini", "--yolo", "-p"), "argument"),
-    Agent(("qwen", "--yolo", "-p"), "argument"),
-    Agent(("aider", "--yes-always", "--message"), "argument"),
+    Agent("claude", "claude", "claude-sonnet-4-5", *_ANTHROPIC),
+    Agent("codex", "codex", "gpt-5.5", *_OPENAI),
+    Agent("opencode", "acp", "claude-sonnet-4-5", *_ANTHROPIC, "opencode"),
+    Agent("gemini", "acp", "gemini-2.5-pro", *_GEMINI, "gemini"),
+    Agent("qwen", "acp", "qwen3-coder-plus", *_QWEN, "qwen", priced=False),
+    Agent("aider", "command", "gpt-5.5", *_OPENAI, "aider"),
+    Agent("mini", "command", "gpt-5.5", *_OPENAI, "mini"),
 )
 
 
 def agents() -> tuple[Agent, ...]:
     """The agent programs on PATH."""
-    return tuple(agent for agent in AGENTS if shutil.which(agent.run[0]))
+    return tuple(agent for agent in AGENTS if shutil.which(agent.program))
 
 
 def suite(workspace: Path) -> Suite | None:

@@ -14,6 +14,7 @@ from proctor.contract.document import Document, Place, Unreadable, Value, parse,
 from proctor.contract.model import Contract, State
 from proctor.contract.problems import A_CEILING, A_CHECK, FILE, ContractError, Faults, Problem
 from proctor.contract.queue import peek
+from proctor.text import safe_line
 from proctor.words import AtSoft, Dimension, Exhaustion
 
 _SECTIONS = {"state", "progress", "termination", "approvals", "sandbox", "gateway", "notify"}
@@ -90,8 +91,7 @@ def _validate(document: Document, faults: Faults) -> Contract | None:
 def _across(document: Document) -> Iterator[tuple[Place, str]]:
     """What one key asks of another."""
     cheaper = document.at(("worker", "cheaper")) is not None
-    if document.at(("worker", "kind")) == "command" and document.at(("worker", "command")) is None:
-        yield ("worker", "command"), "missing: the program, as a list of words such as [python, tools/agent.py]"
+    yield from _worker(document)
     budget = document.at(("budget",))
     if isinstance(budget, dict):
         if not set(budget) - {"levels", "at_soft"}:
@@ -103,6 +103,21 @@ def _across(document: Document) -> Iterator[tuple[Place, str]]:
         if isinstance(at_soft, list | str) and AtSoft.CHEAPER_MODEL in at_soft and not cheaper:
             yield ("budget", "at_soft"), f"{AtSoft.CHEAPER_MODEL} needs worker.cheaper: {{model: NAME}}"
     yield from _files(document)
+
+
+AGENTS = {"command": ("aider", "mini"), "acp": ("opencode", "gemini", "qwen")}
+"""Programs that are known, by the kind of worker that they are."""
+
+
+def _worker(document: Document) -> Iterator[tuple[Place, str]]:
+    kind, agent = (document.at(("worker", key)) for key in ("kind", "agent"))
+    known = AGENTS.get(str(kind), ())
+    if agent is not None and agent not in known:
+        can = f"one of {', '.join(known)}" if known else "left out"
+        yield ("worker", "agent"), f"for kind: {safe_line(str(kind), 40)} it is {can}"
+    elif known and agent is None and document.at(("worker", "command")) is None:
+        what = "the program, as a list of words such as [python, tools/agent.py]"
+        yield ("worker", "command"), f"missing: {what}; or worker.agent: {' | '.join(known)}"
 
 
 def _ceiling(dimension: Dimension, ceiling: object, cheaper: bool) -> Iterator[tuple[Place, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import TextIO
 
@@ -32,7 +33,6 @@ _CONTRACT = """\
 goal: {goal}
 
 worker:
-  kind: command
 {worker}
   idle: 15m              # no output, no file change, no CPU for so long: the iteration ends
 
@@ -45,7 +45,7 @@ budget:                  # every ceiling says what happens at it: stop, park, es
   wall_clock:    {{limit: 4h, on_exhaustion: park}}         # active time; waits for you do not count
   elapsed:       {{limit: 24h, on_exhaustion: park}}        # calendar time
   tokens:        {{limit: 2M, on_exhaustion: park}}
-  iterations:    {{limit: 40, on_exhaustion: park}}
+{cost}  iterations:    {{limit: 40, on_exhaustion: park}}
   files_touched: {{limit: 60, on_exhaustion: escalate}}
   lines_changed: {{limit: 4000, on_exhaustion: escalate}}
   bytes_written: {{limit: 200M, on_exhaustion: stop}}
@@ -57,11 +57,11 @@ progress:
 
 # sandbox: {{kind: bwrap}} # the default: real walls; `weak` and `none` hold less, and `proctor check` says what
 
-approvals:               # tool(glob); what no line covers is asked
-  allow: ["read(*)"]
+approvals:               # tool(glob); what no line covers is asked; the walls hold whatever is allowed
+  allow: {allow}
   ask: ["shell(git push *)"]
   deny: ["shell(rm -rf /*)"]
-
+{gateway}
 notify: [bell]
 """
 
@@ -126,10 +126,14 @@ def _fill(file: TextIO, text: str) -> None:
 
 
 def _contract(workspace: Path) -> str:
-    suite = ground.suite(workspace)
+    suite, agents = ground.suite(workspace), ground.agents()
+    tools = ("read(*)", "search(*)", "write(*)") if agents else ("read(*)",)
     return _CONTRACT.format(
         goal=json.dumps(GOAL),
-        worker=_worker(ground.agents()),
+        worker=_worker(agents),
+        cost="  cost:          {limit: $20, on_exhaustion: park}\n" if agents and agents[0].priced else "",
+        gateway=_gateway(agents[0]) if agents else "",
+        allow=_list((*tools, f"shell({shlex.join(suite.run)} *)") if agents and suite else tools),
         protect=_list(suite.protect if suite else ()),
         hide=_list(ground.secrets(workspace)),
         git=f"  # git: {safe_line(ground.git_state(workspace), 120)}; the first checkpoint holds the tree as it is\n"
@@ -147,15 +151,24 @@ def _worker(agents: tuple[ground.Agent, ...]) -> str:
     if not agents:
         return (
             "  # no agent program was found on PATH; any program that reads the brief and edits files will do\n"
+            "  kind: command\n"
             "  command: [python, tools/agent.py]\n"
             "  brief: stdin           # stdin | file (named by $PROCTOR_BRIEF) | argument"
         )
-    agent, names = agents[0], ", ".join(agent.run[0] for agent in agents)
+    agent, names = agents[0], ", ".join(agent.program for agent in agents)
+    named = f"  agent: {agent.agent}\n" if agent.agent else ""
     return (
-        f"  # found on PATH: {names}. It runs without network: models are reached through the gateway only,\n"
-        "  # so name an upstream, e.g. gateway: {upstream: {main: {base_url: https://…, key: env:NAME}}}\n"
-        f"  command: {_list(agent.run)}\n"
-        f"  brief: {agent.brief:<15} # stdin | file (named by $PROCTOR_BRIEF) | argument"
+        f"  # found on PATH: {names}. It runs without network: models are reached through the gateway only\n"
+        f"  kind: {agent.kind:<16} # claude | codex | acp | command\n"
+        f"{named}  model: {agent.model}"
+    )
+
+
+def _gateway(agent: ground.Agent) -> str:
+    return (
+        "\ngateway:                 # where models are; the key stays out here\n"
+        f"  upstream: {{{agent.upstream}: {{base_url: {json.dumps(agent.base_url)}, key: env:{agent.key}}}}}\n"
+        "  # where a login pays, not a price per call: key: env:NAME of its token, and billing: subscription\n"
     )
 
 
