@@ -7,7 +7,7 @@ that log what they do not understand, and a dialect is neither asynchronous nor 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import acp.schema as wire
@@ -15,9 +15,9 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION
 from pydantic import BaseModel
 
 from proctor.worker import acp_agents, tools
-from proctor.worker.base import Ask, Note, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
+from proctor.worker.base import MAX_FIGURE, Ask, Note, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Tell
-from proctor.worker.rpc import NO_METHOD, Id, Peer
+from proctor.worker.rpc import NO_METHOD, Id, Peer, keep
 
 TOOLS = {
     "execute": "shell",
@@ -57,6 +57,12 @@ class Call:
         for content in update.content or ():
             if isinstance(content, wire.FileEditToolCallContent):
                 self.diffs = [diff for diff in self.diffs if diff.path != content.path] + [content]
+
+    def asking(self, update: wire.ToolCallUpdate) -> Call:
+        """What is asked for, which may be another thing than the call itself."""
+        call = replace(self)
+        call.learn(update)
+        return call
 
     @property
     def tool(self) -> str:
@@ -183,8 +189,9 @@ class Acp(Dialect):
             return self._peer.refuse(request, NO_METHOD, "not known here")
         asked = wire.RequestPermissionRequest.model_validate(params)
         self._speak()
-        call = self._learn(asked.tool_call)
-        self._tell_once(call)
+        known = self._calls.get(asked.tool_call.tool_call_id)
+        call = known.asking(asked.tool_call) if known else self._learn(asked.tool_call)
+        self._tell_once(known or call, call)
         key = str(request)[: tools.MOST_NAME]
         self._open[key] = request, asked.options
         given = call.input()
@@ -204,7 +211,7 @@ class Acp(Dialect):
     def _updated(self, update: BaseModel) -> None:
         match update:
             case wire.AgentMessageChunk():
-                self._text += _text(update.content)
+                self._text = f"{self._text}{_text(update.content)}"[:NOTE]
                 spent = (update.field_meta or {}).get("usage")
                 if spent is not None:
                     self.tell(usage(wire.Usage.model_validate(spent), self._setting.model))
@@ -212,28 +219,29 @@ class Acp(Dialect):
                 self._speak()
                 call = self._learn(update)
                 if update.status in ("in_progress", "completed", "failed"):
-                    self._tell_once(call)
+                    self._tell_once(call, call)
                 if update.status in ("completed", "failed"):
-                    del self._calls[call.id]
+                    self._calls.pop(call.id, None)
                     self.tell(Result(call.id, update.status == "completed", said(update)[: tools.HEAD]))
 
     def _learn(self, update: wire.ToolCall | wire.ToolCallUpdate) -> Call:
         call = self._calls.get(update.tool_call_id)
         if call is None:
-            self._calls[update.tool_call_id] = call = Call(update.tool_call_id)
+            call = Call(update.tool_call_id)
+            keep(self._calls, call.id, call)
             self._reasons = []  # it went on after the denial
         call.learn(update)
         return call
 
-    def _tell_once(self, call: Call) -> None:
+    def _tell_once(self, call: Call, shown: Call) -> None:
         if not call.told:
             call.told = True
-            self.tell(Tool(call.tool, call.input(), call.id))
+            self.tell(Tool(shown.tool, shown.input(), call.id))
 
     def _speak(self) -> None:
         """Tell what the agent has said, its pieces together."""
         if text := self._text.strip():
-            self.tell(Note(text[:NOTE]))
+            self.tell(Note(text))
         self._text = ""
 
 
@@ -241,7 +249,8 @@ def usage(tokens: wire.Usage, model: str | None) -> Usage:
     """The total tells whether an agent counts what was cached as input too; here it is not."""
     read, written = tokens.cached_read_tokens or 0, tokens.cached_write_tokens or 0
     within = read + written if tokens.total_tokens == tokens.input_tokens + tokens.output_tokens else 0
-    return Usage(model, max(tokens.input_tokens - within, 0), tokens.output_tokens, read, written)
+    figures = max(tokens.input_tokens - within, 0), tokens.output_tokens, read, written
+    return Usage(model, *(min(figure, MAX_FIGURE) for figure in figures))
 
 
 def said(update: wire.ToolCall | wire.ToolCallUpdate) -> str:

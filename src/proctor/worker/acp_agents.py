@@ -18,6 +18,12 @@ OPENCODE = {
     Api.GEMINI: "google",
 }
 """What opencode asks a model with, in the order of preference."""
+ASKING = {
+    "*": "ask",
+    **dict.fromkeys(("todowrite", "todoread", "external_directory", "doom_loop"), "allow"),
+    "question": "deny",
+}
+"""Its calls are put to the rules, once each, with their paths; the lists it keeps for itself are not."""
 LIMIT = {"context": 200_000, "output": 16_384}
 """Tokens: of a model that opencode cannot look up."""
 FOREVER = 86_400
@@ -56,19 +62,20 @@ def _opencode(command: tuple[str, ...], setting: Setting) -> Launch:
     model = _model(setting, "opencode")
     api = next((api for api in OPENCODE if api in setting.apis), Api.MESSAGES)
     version = "v1beta" if api is Api.GEMINI else "v1"
+    patience = {"timeout": False, "headerTimeout": False, "chunkTimeout": FOREVER * 1000}
     config: dict[str, Any] = {
         "provider": {
             PROVIDER: {
                 "npm": f"@ai-sdk/{OPENCODE[api]}",
                 "name": PROVIDER,
-                "options": {"baseURL": f"{setting.base}/{version}", "apiKey": setting.token, "timeout": False},
+                "options": {"baseURL": f"{setting.base}/{version}", "apiKey": setting.token, **patience},
                 "models": {model: {"name": model, "tool_call": True, "limit": LIMIT}},
             }
         },
         "enabled_providers": [PROVIDER],
         "model": f"{PROVIDER}/{model}",
         "small_model": f"{PROVIDER}/{model}",
-        "permission": {"*": "ask", "todowrite": "allow", "todoread": "allow", "question": "deny"},
+        "permission": ASKING,
         "agent": {"title": {"disable": True}},
         "autoupdate": False,
         "share": "disabled",

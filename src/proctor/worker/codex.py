@@ -14,7 +14,7 @@ from proctor.worker import tools
 from proctor.worker.base import Ask, Note, Started, Tool, Trouble, TurnEnded, Withdrawn
 from proctor.worker.codex_items import Failure, Item, Tokens, command_input, patch_input
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Stdin, Tell
-from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, Id, Peer
+from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, Id, Peer, keep
 
 PROVIDER = "proctor"
 KEY = "PROCTOR_GATEWAY_TOKEN"
@@ -239,7 +239,7 @@ class Codex(Dialect):
 
     def _began(self, item: Item) -> None:
         if call := item.call():
-            self._items[item.id] = item
+            keep(self._items, item.id, item)
             self.tell(call)
 
     def _ended(self, item: Item) -> None:

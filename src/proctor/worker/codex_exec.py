@@ -10,6 +10,7 @@ from proctor.worker.base import Note, Result, Started, Tool, Trouble, TurnEnded
 from proctor.worker.codex import NOTE, launch
 from proctor.worker.codex_items import Failure, Item, Tokens, respelled
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Stdin, Tell
+from proctor.worker.rpc import keep
 
 OPTIONS = ("exec", "--json", "--skip-git-repo-check", "--sandbox", "danger-full-access", "-")
 
@@ -39,7 +40,7 @@ class CodexExec(Dialect):
 
     def begin(self, send: Send, tell: Tell) -> None:
         super().begin(send, tell)
-        self._running: set[str] = set()
+        self._running: dict[str, None] = {}
 
     def heard(self, source: str, line: bytes) -> None:
         if source != "stdout":
@@ -83,8 +84,8 @@ class CodexExec(Dialect):
     def _called(self, call: Tool, result: Result | None) -> None:
         """Some calls are heard of only when they have ended."""
         if call.id not in self._running:
-            self._running.add(call.id)
+            keep(self._running, call.id, None)
             self.tell(call)
         if result:
-            self._running.discard(call.id)
+            self._running.pop(call.id, None)
             self.tell(result)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from proctor.worker.dialect import Send
 
+T = TypeVar("T")
 Id = int | str
 NO_METHOD, BAD_PARAMS = -32601, -32602
+MOST_KEPT = 256
 
 
 class Peer:
@@ -84,3 +86,10 @@ class Peer:
 
     def _write(self, **message: Any) -> None:
         self._send(msgspec.json.encode(self._header | message) + b"\n")
+
+
+def keep(held: dict[str, T], key: str, value: T) -> None:
+    """Hold a value, and let the oldest go where there are too many: the other side decides what it ever ends."""
+    held[key] = value
+    if len(held) > MOST_KEPT:
+        del held[next(iter(held))]
