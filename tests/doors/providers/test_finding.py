@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.doors.gateway import providers
@@ -232,6 +232,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.sampled_from(["model", "stream", "n", ':"', "\\", '\\"', ""]) | st.text(max_size=3), json_values)
 )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.doors.gateway.providers.limits import LONGEST_WAIT, later
@@ -188,6 +188,7 @@ names = st.sampled_from(
 )
 
 
+@settings(max_examples=50)
 @given(st.sampled_from([429, 529, 503, 500]), st.dictionaries(names, st.text(max_size=30)), anything)
 def test_no_server_makes_it_raise_or_wait_for_ever(status: int, headers: dict[str, str], body: Any) -> None:
     for raw in (json.dumps(body).encode(), b"[" * 9_000, b"\xff"):

@@ -13,7 +13,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked, Limited, Refusal
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.limits import later
-from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tier, tokens, word
+from proctor.doors.gateway.providers.reading import START, Answer, decoded, nonsense, record, rows, tier, tokens, word
 from proctor.words import Api
 
 _LEAST_THINKING: Final = 1_024
@@ -113,8 +113,6 @@ _EVENT: Final = msgspec.json.Decoder(_Event)
 
 
 class _Message(Answer):
-    deltas = (b'"content_block_delta"',)
-
     def __init__(self, asked: Asked) -> None:
         super().__init__(asked)
         self._said: dict[str, Any] = {}
@@ -151,7 +149,10 @@ class _Message(Answer):
             case "error":
                 self.failed(event.error)
 
-    def delta(self, data: bytes) -> Iterator[str]:
+    def light(self, data: bytes) -> bool:
+        return b'"content_block_delta"' in data[:START]
+
+    def delta(self, data: bytes) -> Iterator[Any]:
         event = decoded(_EVENT, data)
         piece = record(event.delta) if event else {}
         for name in ("text", "thinking", "partial_json"):

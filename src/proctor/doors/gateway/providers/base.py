@@ -74,7 +74,8 @@ class Reading(Protocol):
         """The connection has ended: read what is left."""
 
     def generated(self) -> bytes:
-        """What was generated so far that can be seen, for an estimate where no usage came: bounded."""
+        """What was generated so far that can be seen, for an estimate where no usage came: bounded,
+        and in no order that matters."""
 
 
 class Provider(Protocol):

@@ -7,11 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
-
-_KEY: Final = re.compile(rb'(?<!\\)"[ \t\r\n]*:')
-"""Every key's closing quote but those after a backslash, and now and then a string that begins with a colon."""
-_HARD_KEY: Final = re.compile(rb'\\\\"[ \t\r\n]*:')
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]', re.DOTALL)
 
 _UNCOUNTED: Final = frozenset(
@@ -25,23 +20,12 @@ _MEDIUM: Final = b" [attachment] " * 100
 def load(raw: bytes) -> dict[str, Any]:
     """The object that a body is. ValueError, one line, if it is none, or if a key stands twice in one object."""
     try:
-        value = msgspec.json.decode(raw)
-        # Each key ends in a quote and a colon: as many of them as there are keys means that none stands twice.
-        single = not _HARD_KEY.search(raw) and len(_KEY.findall(raw)) == _keys(value)
-    except (msgspec.MsgspecError, RecursionError):
-        single = False
-    if not single:
-        value = _load_slowly(raw)
+        value = _DECODER.decode(raw.decode())
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError("the body is not JSON") from error
     if not isinstance(value, dict):
         raise ValueError("the body is not a JSON object")
     return value
-
-
-def _load_slowly(raw: bytes) -> Any:
-    try:
-        return json.loads(raw.decode(), object_pairs_hook=_once, parse_constant=_no_number)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError("the body is not JSON") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -55,17 +39,7 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _keys(value: Any) -> int:
-    """How many keys all objects in it have together."""
-    total, left = 0, [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            total += len(one)
-            left.extend(one.values())
-        elif isinstance(one, list):
-            left.extend(one)
-    return total
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
 
 
 def clear(body: Mapping[str, Any], *known: str) -> None:

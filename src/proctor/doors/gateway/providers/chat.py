@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,9 @@ _NEWER: Final = re.compile(r"(?:.*/)?(?:o\d|gpt-(?:[5-9]|\d\d))")
 """OpenAI's models that know the first name of the limit only; other servers know the second best."""
 _MOST_CHOICES: Final = 128
 _MOST_OPEN: Final = 4_096
+_TEXTS: Final = ("content", "reasoning_content", "reasoning", "refusal")
+_HEAVY: Final = (b'"tool_calls"', b'"function_call"', b'"error"', b'"x_groq"')
+"""Keys of what is more than text. In a text they could not stand so: its quotes are escaped."""
 
 
 class Chat(OpenAI):
@@ -123,6 +126,21 @@ class _Completion(Answer):
         if chunk.error is not None:
             self.failed(chunk.error)
 
+    def light(self, data: bytes) -> bool:
+        return (
+            0 in self._running
+            and b'"finish_reason":null' in data
+            and b'"index":0' in data
+            and (b'"usage"' not in data or b'"usage":null' in data)
+            and not any(mark in data for mark in _HEAVY)
+        )
+
+    def delta(self, data: bytes) -> Iterator[Any]:
+        chunk = decoded(_CHUNK, data)
+        for choice in rows(chunk.choices) if chunk else ():
+            delta = record(choice.get("delta"))
+            yield from (delta.get(name) for name in _TEXTS)
+
     def end(self) -> None:
         super().end()
         if self._finished and not self._running and not self.complete:
@@ -148,9 +166,8 @@ class _Completion(Answer):
         which = choice.get("index")
         which = which if isinstance(which, int) and 0 <= which < _MOST_CHOICES else 0
         delta = record(choice.get("delta"))
-        for name in ("content", "reasoning_content", "reasoning", "refusal"):
-            if name in delta:
-                self.wrote(delta[name])
+        for name in _TEXTS:
+            self.wrote(delta.get(name))
         calls = delta.get("tool_calls")
         if calls:
             for at, call in enumerate(rows(calls)):

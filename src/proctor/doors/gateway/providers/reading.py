@@ -23,7 +23,8 @@ _PENDING: Final = 1 << 18
 _MOST_NAMED: Final = 4_096
 _USUAL: Final = ("default", "auto", "standard", "standard_only", "on_demand")
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
-_START: Final = 96
+START: Final = 96
+"""Bytes of an event within which its type stands, if it comes first."""
 
 T = TypeVar("T")
 
@@ -100,9 +101,6 @@ def _first(*values: Any) -> int:
 class Answer:
     """A `Reading`; each language says what an event and what a document means."""
 
-    deltas: tuple[bytes, ...] = ()
-    """What the beginning of an event has that only carries on a text: it is read when an estimate wants it."""
-
     def __init__(self, asked: Asked) -> None:
         self.usage: Usage | None = None
         self.final = False
@@ -128,8 +126,12 @@ class Answer:
     def document(self, value: Any) -> None:
         """The whole of an answer that does not stream, or one part of a list of them."""
 
-    def delta(self, data: bytes) -> Iterator[str]:
-        """What an event of `deltas` adds to a text."""
+    def light(self, data: bytes) -> bool:
+        """Whether an event does no more than carry on a text, as its bytes show: it is read if an estimate wants it."""
+        return False
+
+    def delta(self, data: bytes) -> Iterator[Any]:
+        """What a light event adds to a text."""
         yield from ()
 
     # The same for all.
@@ -165,15 +167,13 @@ class Answer:
         return b"".join(self._texts)
 
     def _read(self, data: bytes) -> None:
-        start = data[:_START]
-        for mark in self.deltas:
-            if mark in start:
-                self._pending.append(data)
-                self._waiting += len(data)
-                if self._waiting > _PENDING:
-                    self._collect()
-                return
-        self.event(data)
+        if not self.light(data):
+            self.event(data)
+            return
+        self._pending.append(data)
+        self._waiting += len(data)
+        if self._waiting > _PENDING:
+            self._collect()
 
     def _collect(self) -> None:
         pending, self._pending, self._waiting = self._pending, [], 0

@@ -11,7 +11,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.openai import OpenAI
-from proctor.doors.gateway.providers.reading import Answer, decoded, inclusive, record, rows, tier, word
+from proctor.doors.gateway.providers.reading import START, Answer, decoded, inclusive, record, rows, tier, word
 from proctor.words import Api
 
 _CALLS: Final = {
@@ -94,8 +94,6 @@ _DETAIL: Final = msgspec.json.Decoder(_Detail)
 
 
 class _Response(Answer):
-    deltas = (b'.delta"',)
-
     def __init__(self, asked: Asked) -> None:
         super().__init__(asked)
         self._done: set[str] = set()
@@ -114,7 +112,10 @@ class _Response(Answer):
         elif response is not None and event.type.startswith("response."):
             self._response(response, ended=event.type in _ENDS)
 
-    def delta(self, data: bytes) -> Iterator[str]:
+    def light(self, data: bytes) -> bool:
+        return b'.delta"' in data[:START]
+
+    def delta(self, data: bytes) -> Iterator[Any]:
         detail = decoded(_DETAIL, data)
         if detail is not None:
             yield detail.delta
