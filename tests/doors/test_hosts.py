@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from doors.world import HERE, Owner, Street, World, echo, street, until
 from proctor.doors import addresses
 from proctor.doors.hosts import Bounds, environment
+from proctor.doors.network import Internet
 
 CONNECT = b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n"
 GET = b"GET http://example.org/a?b=1 HTTP/1.1\r\nHost: example.org\r\n\r\n"
@@ -285,6 +288,22 @@ async def test_a_question_is_withdrawn_when_the_last_who_waits_for_it_hangs_up(h
     assert await here.say(CONNECT + b"hi", end=False)[:0] if False else True
 
 
+async def test_nothing_goes_out_while_the_session_stands_still(here: Street) -> None:
+    here.owner.held_by = "a request waits"
+    waiting = asyncio.ensure_future(here.say(GET))
+    gone = await here.connect()
+    gone[1].write(GET)
+    await until(lambda: len(here.hosts._serving) == 2)
+    gone[1].close()
+    await until(lambda: here.owner.said == ["host door: GET example.org:80: broke off: ConnectionAbortedError"])
+    here.owner.changed.set()
+    await until(lambda: not here.owner.changed.is_set())
+    assert here.world.looked_up == []
+    here.owner.held_by = None
+    here.owner.changed.set()
+    assert status(await waiting) == 200
+
+
 async def test_those_who_ask_for_the_same_host_get_one_answer(here: Street) -> None:
     here.owner.hosts, here.owner.answer, here.owner.grants = (), asyncio.Event(), True
     waiting = [asyncio.ensure_future(here.say(GET)) for _ in range(5)]
@@ -355,6 +374,97 @@ async def test_a_tunnel_in_which_nothing_passes_ends(tmp_path: Path) -> None:
     ):
         with contextlib.suppress(ConnectionError):
             assert status(await here.say(CONNECT)) == 200
+
+
+async def test_a_refusal_is_read_even_while_a_body_is_still_sent(here: Street) -> None:
+    head = b"POST http://evil.example/ HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n"
+    assert status(await here.say(head + bytes(900_000))) == 403
+
+
+async def test_a_host_may_answer_before_it_has_read_everything(here: Street) -> None:
+    async def early(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Too much\r\nContent-Length: 2\r\n\r\nno")
+        await writer.drain()
+        await reader.read(1)
+
+    async with here.world.host(early, "early.example", 80, "93.184.216.35"):
+        here.owner.hosts = ("early.example",)
+        head = b"POST http://early.example/ HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n"
+        answer = await here.say(head + bytes(100_000))
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert answer.endswith(b"\r\n\r\nno")
+
+
+@pytest.mark.parametrize(
+    "body", [b"zz\r\n", b"1;x=y\r\na\r\n0\r\n\r\n", b"1\r\na\r\n0\r\nX: trailer\r\n\r\n", b"1\r\nab\r\n0\r\n\r\n"]
+)
+async def test_a_body_that_is_not_well_formed_ends_the_exchange(here: Street, body: bytes) -> None:
+    head = b"POST http://example.org/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert b"0\r\n\r\n" not in await reader.read()
+
+    async with here.world.host(slow, "slow.example", 80, "93.184.216.35"):
+        here.owner.hosts = ("slow.example",)
+        answer = await here.say(head.replace(b"example.org", b"slow.example") + body)
+    assert status(answer) == 400
+
+
+async def test_a_worker_that_hangs_up_takes_its_connection_to_the_host_along(here: Street) -> None:
+    over = asyncio.Event()
+
+    async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        over.set()
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        over.set()
+
+    async with here.world.host(never, "never.example", 80, "93.184.216.35"):
+        here.owner.hosts = ("never.example",)
+        _, writer = await here.connect()
+        writer.write(b"GET http://never.example/ HTTP/1.1\r\nHost: x\r\n\r\n")
+        await over.wait()
+        over.clear()
+        writer.close()
+        await asyncio.wait_for(over.wait(), 10)
+
+
+async def test_the_real_network_looks_up_and_connects() -> None:
+    network = Internet()
+    assert "127.0.0.1" in await network.addresses("localhost")
+    for name in ("no.such.host.invalid", "a" * 64 + ".example"):
+        with pytest.raises(OSError):
+            await network.addresses(name)
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    reader, writer = await network.connect("127.0.0.1", server.sockets[0].getsockname()[1])
+    writer.write(b"hi")
+    assert await reader.readexactly(2) == b"hi"
+    writer.close()
+    server.close()
+
+
+async def test_few_names_are_looked_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose servers never answer keeps its place until the system gives up, and holds up no other thread."""
+    going, at_once, most = threading.Event(), 0, 0
+
+    def stuck(*_: object, **__: object) -> list[object]:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        assert going.wait(10)
+        at_once -= 1
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    network = Internet()
+    waiting = [asyncio.ensure_future(network.addresses("slow.example")) for _ in range(10)]
+    await until(lambda: at_once == 4)
+    waiting[0].cancel()
+    going.set()
+    assert await asyncio.gather(*waiting[1:]) == [[]] * 9
+    assert most == 4
 
 
 async def test_a_slow_reader_holds_its_host_back_and_not_the_memory(here: Street) -> None:

@@ -90,6 +90,8 @@ class Owner:
     said: list[str] = field(default_factory=list)
     answer: asyncio.Event | None = None
     broken: Exception | None = None
+    held_by: str | None = None
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
     more: dict[str, object] = field(default_factory=dict)
     """Of the rules, beside the hosts."""
 
@@ -109,9 +111,11 @@ class Owner:
         return self.grants
 
     def held(self) -> str | None:
-        return None
+        return self.held_by
 
-    async def settled(self) -> None: ...
+    async def settled(self) -> None:
+        await self.changed.wait()
+        self.changed.clear()
 
     async def admit(self, wanted: Wanted) -> Admitted | Denied:
         return Admitted()

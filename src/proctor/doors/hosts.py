@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -21,6 +22,8 @@ from proctor.doors.gateway.port import Steward
 from proctor.doors.network import READ_AHEAD, Internet, Network, Streams
 from proctor.doors.relay import Near, Relay
 from proctor.text import safe_line
+
+logger = logging.getLogger(__name__)
 
 NO_PROXY: Final = "127.0.0.1,localhost,::1"
 _REQUEST: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) (HTTP/1\.[01])")
@@ -173,6 +176,7 @@ class HostDoor:
             request = await self._read(near)
             what = f"{request.method} {request.place}"
             await self._permit(request, near)
+            await self._stand_still(near)
             far = await self._reach(request)
             self._log(f"{what}: passed")
             try:
@@ -184,6 +188,8 @@ class HostDoor:
             await _refuse(near, refusal.status, str(refusal))
         except (OSError, EOFError) as error:
             self._log(f"{what}: broke off: {type(error).__name__}")
+        except Exception:
+            logger.exception("a request for a host failed")
         finally:
             near.writer.transport.abort()
 
@@ -217,20 +223,25 @@ class HostDoor:
             question = _Question(asyncio.ensure_future(self._steward.asks_host(*where)))
             self._questions[where] = question
         question.waiting += 1
-        gone = asyncio.ensure_future(near.gone.wait())
         try:
-            await asyncio.wait((question.answer, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not question.answer.done():
-                raise ConnectionAbortedError
+            await near.outlasting(question.answer)
             if question.answer.cancelled() or question.answer.exception():
                 raise Refused("what is granted cannot be told now")
             return question.answer.result() is True
         finally:
-            gone.cancel()
             question.waiting -= 1
             if not question.waiting:
                 question.answer.cancel()
                 del self._questions[where]
+
+    async def _stand_still(self, near: Near) -> None:
+        """Nothing goes out while the session is paused or waits for an answer."""
+        while self._steward.held() is not None:
+            changed = asyncio.ensure_future(self._steward.settled())
+            try:
+                await near.outlasting(changed)
+            finally:
+                changed.cancel()
 
     async def _reach(self, request: Request) -> Streams:
         """A connection to the host; Refused."""

@@ -7,7 +7,7 @@ import contextlib
 import re
 from collections.abc import Coroutine
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from proctor.doors import wire
 from proctor.doors.network import Streams
@@ -36,6 +36,16 @@ class Near(asyncio.StreamReaderProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone.set()
         super().connection_lost(exc)
+
+    async def outlasting(self, other: asyncio.Future[Any]) -> None:
+        """Returns when the other is done; ConnectionAbortedError if the worker hangs up before."""
+        gone = asyncio.ensure_future(self.gone.wait())
+        try:
+            await asyncio.wait((other, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        if not other.done():
+            raise ConnectionAbortedError
 
     async def finish(self) -> None:
         """Says that no more comes, and lets the worker read it all: a socket closed with something unread takes back
@@ -82,15 +92,15 @@ class Relay:
         async def answer() -> None:
             await self._answer(method, version)
             sending.cancel()
-            watching.cancel()
-
-        async def watch() -> None:
-            await self._near.gone.wait()
-            raise ConnectionAbortedError
 
         async with self._clock:
-            sending, watching = asyncio.ensure_future(send()), asyncio.ensure_future(watch())
-            await _together(sending, watching, answer())
+            sending = asyncio.ensure_future(send())
+            both = asyncio.ensure_future(_together(sending, answer()))
+            try:
+                await self._near.outlasting(both)
+                both.result()
+            finally:
+                both.cancel()
 
     async def _answer(self, method: str, version: str) -> None:
         status, head, length = await self._answer_head()
