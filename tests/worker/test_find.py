@@ -10,7 +10,10 @@ import pytest
 from proctor.contract.model import Worker
 from proctor.errors import UsageError
 from proctor.worker import find
+from proctor.worker.acp import Acp
 from proctor.worker.claude import Claude
+from proctor.worker.codex import Codex
+from proctor.worker.codex_exec import CodexExec
 from proctor.worker.command import Command
 from proctor.worker.dialect import Launch, Setting
 from proctor.worker.dialects import choose
@@ -110,10 +113,13 @@ def test_no_program_is_taken_from_a_workspace(tmp_path: Path) -> None:
 
 
 def test_the_contracts_worker_has_its_dialect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("claude", "aider", "mini"):
+    for name in ("claude", "codex", "aider", "mini"):
         program(tmp_path, name)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert type(choose(Worker(kind="claude"))) is Claude
+    assert type(choose(Worker(kind="codex"))) is Codex
+    assert type(choose(Worker(kind="codex"), asked=False)) is CodexExec
+    assert type(choose(Worker(kind="acp", command=("any",)))) is Acp
     assert type(choose(Worker(kind="command", agent="aider"))) is Preset
     plain = choose(Worker(kind="command", command=("any", "thing"), brief="argument"))
     assert type(plain) is Command

@@ -105,8 +105,9 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         points = _points(s, enclosed.policy)
         over = asyncio.Event()
         lines = _Listener(s, desk, intent)
+        contract = s.terms.contract
         worker = start(
-            choose(s.terms.contract.worker),
+            choose(contract.worker, policies.asks(contract)),
             _setting(s, intent, brief),
             backend=s.backend,
             policy=enclosed.policy,

@@ -99,6 +99,12 @@ def upstreams(workspace: Path, contract: Contract) -> tuple[Upstream, ...]:
     )
 
 
+def asks(contract: Contract) -> bool:
+    """Whether there is anything that a worker would have to ask."""
+    approvals = contract.approvals
+    return bool(approvals.ask or approvals.deny) or "*(*)" not in approvals.allow
+
+
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md")
 """The project's own instructions to agents: the first that is there is handed to one that may not read settings."""
 

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from proctor.contract.model import Worker
 
 
-def choose(worker: Worker) -> Dialect:
+def choose(worker: Worker, asked: bool = True) -> Dialect:
     """A dialect for one iteration. UsageError, one line, where the program of a known agent is not there.
 
-    Each brings its own libraries, so that only the one that is spoken is loaded.
+    `asked` is whether there is anything that the agent would have to ask. Each dialect brings its own libraries, so
+    that only the one that is spoken is loaded.
     """
     command = tuple(worker.command or ())
     if worker.agent or worker.kind in find.KNOWN:
@@ -24,10 +25,14 @@ def choose(worker: Worker) -> Dialect:
             from proctor.worker.claude import Claude
 
             return Claude(command)
-        case "codex":
+        case "codex" if asked:
             from proctor.worker.codex import Codex
 
             return Codex(command)
+        case "codex":
+            from proctor.worker.codex_exec import CodexExec
+
+            return CodexExec(command)
         case "acp":
             from proctor.worker.acp import Acp
 
