@@ -278,6 +278,19 @@ def test_no_bytes_at_all_make_a_reading_raise(pieces: list[bytes]) -> None:
         assert sane(read(path, *pieces))
 
 
+@pytest.mark.parametrize("odd", ['"\\ud83d"', "NaN", "1e999", "123456789012345678901234567890"])
+def test_what_one_reader_of_json_does_not_take_does_not_hide_the_figures_beside_it(odd: str) -> None:
+    for path, answer in (
+        (MESSAGES, '{"type":"message","content":[{"text":ODD}],"usage":{"input_tokens":1,"output_tokens":2}}'),
+        (RESPONSES, '{"status":"completed","output":[ODD],"usage":{"input_tokens":1,"output_tokens":2}}'),
+        (CHAT, '{"choices":[{"message":{"content":ODD}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}'),
+        (GEMINI, '{"candidates":[ODD],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2}}'),
+    ):
+        assert read(path, answer.replace("ODD", odd).encode()).usage == Usage(1, 2)
+    streamed = '{"type":"response.completed","response":{"output":ODD,"usage":{"input_tokens":1,"output_tokens":2}}}'
+    assert read(RESPONSES, b"data: " + streamed.replace("ODD", odd).encode() + b"\n\n").usage == Usage(1, 2)
+
+
 @pytest.mark.parametrize(
     "raw", [b'{"a":' * 50_000, b"[" * 50_000, b"data: " + b"[" * 50_000 + b"\n\n", b'data: {"type":\n\n']
 )

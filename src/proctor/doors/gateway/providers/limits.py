@@ -9,10 +9,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-import msgspec
-
 from proctor.doors.gateway.providers.base import Limited
-from proctor.doors.gateway.providers.reading import record, rows, word
+from proctor.doors.gateway.providers.reading import parsed, record, rows, word
 
 LONGEST_WAIT: Final = 8 * 24 * 3600.0
 """Seconds: the longest window of a plan is a week. What is further off is no wait that anybody meant."""
@@ -65,10 +63,7 @@ def later(status: int, headers: Mapping[str, str], body: bytes, now: float) -> L
 
 def _error(body: bytes) -> dict[str, Any]:
     """The error that a body tells of; Google may send it in a list, others without a wrapping."""
-    try:
-        value = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, RecursionError):
-        return {}
+    value = parsed(body)
     if isinstance(value, list):
         value = value[0] if value else None
     found = record(value)

@@ -184,10 +184,7 @@ class Answer:
                 self.wrote(text)
 
     def _read_document(self, whole: bytes) -> None:
-        try:
-            value = msgspec.json.decode(whole)
-        except (msgspec.MsgspecError, RecursionError):
-            value = None
+        value = parsed(whole)
         if value is None:
             self._read_pieces(whole)
         elif isinstance(value, list):
@@ -212,7 +209,7 @@ class Answer:
     def wrote(self, text: Any) -> None:
         """A piece of what was generated."""
         if isinstance(text, str) and text and self._length <= MOST_GENERATED:
-            piece = text.encode(errors="replace")
+            piece = text[:MOST_GENERATED].encode(errors="replace")
             self._texts.append(piece)
             self._length += len(piece)
 
@@ -247,4 +244,26 @@ def decoded(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
     try:
         return decoder.decode(data)
     except (msgspec.MsgspecError, RecursionError):
+        pass
+    try:
+        found: T = msgspec.convert(_leniently(data), decoder.type)
+    except (ValueError, RecursionError):
         return None
+    return found
+
+
+def parsed(data: bytes) -> Any:
+    """Any JSON, None if it is none."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, RecursionError):
+        pass
+    try:
+        return _leniently(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _leniently(data: bytes) -> Any:
+    """Half a surrogate pair, as stands where a text was cut, or NaN is no reason not to read the figures beside it."""
+    return json.loads(data.decode(errors="replace"))
