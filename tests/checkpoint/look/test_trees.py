@@ -46,7 +46,7 @@ def test_what_a_look_knew_is_there_after_a_prune(store: Store, work: Path) -> No
         write(work / f"src/other/y{number}.py", f"{number}\n")
         store.tree_of_working_tree()
     store.gc({kept})
-    assert store.diff(kept, store.snapshot("the same").commit)
+    assert store.diff(kept, store.snapshot("same").commit)
     write(work / "src/main.py", "changed\n")
     store.snapshot("c2")
     write(work / "src/main.py", "changed again\n")

@@ -162,7 +162,7 @@ class WorkingTree:
         self._git.run("update-index", "-z", "--force-remove", "--stdin", input=joined(gone))
 
     def settle(self) -> None:
-        """Have git know the tree of the index, so that it drops nothing of it: what was recorded last may rest on it."""
+        """Have git know the tree of the index, so that a prune drops nothing of it: the next look rests on it."""
         with contextlib.suppress(GitFailed):
             self._git.run("write-tree")
 
