@@ -126,7 +126,8 @@ def test_a_host_is_ruled_by_its_name_alone_or_with_its_port(given: dict[str, obj
         ("pytest >> src/x 2>&1 < y", "allow"), ("pytest &> /work/src/x", "allow"), ("> src/x", "allow"),
         ("pytest > /etc/x", "ask"), ("pytest > x", "ask"), ("pytest > src/../x", "ask"), ('pytest > "$x"', "ask"),
         ("pytest >| x", "ask"), ("pytest >& x", "ask"), ("pytest <> x", "ask"), ("pytest > src/$x", "ask"),
-        ("cd / && pytest > src/x", "ask"), ("pytest < /dev/tcp/example.org/80", "ask"),
+        ("cd / && pytest > src/x", "ask"),
+        ("for i in 1 2; do pytest > src/x; command cd /; done", "ask"), ("pytest < /dev/tcp/example.org/80", "ask"),
         ("pytest > src/frozen/x", "deny"), ("ls < secrets/key", "deny"),
         # programs that run others
         ("timeout 5 pytest -q", "allow"), ("timeout -k 3 5 nice -n 2 env -u A CI=1 pytest", "allow"),
@@ -233,10 +234,9 @@ def test_what_is_no_pattern_is_refused(text: str) -> None:
     "line",
     [
         "pytest " + "x" * 200_000, "(" * 5_000 + "pytest" + ")" * 5_000, "$(" * 5_000, "pytest;" * 20_000,
-
-  
-        "`" * 9_999, "{ " * 9_000, "if " * 9_000, "<<a " * 4_000, "sh -c " + "'" * 30_001, "\"$(" * 3_000, "pytest " * 9_000,
-        "bash -c " * 3_000, "env " * 10_000, "((" * 9_000, "a=(" * 9_000, "${x:-" * 6_000, "\\\n" * 9_000, "a|" * 2_000,
+        "`" * 9_999, "{ " * 9_000, "if " * 9_000, "<<a " * 4_000, "sh -c " + "'" * 30_001, '"$(' * 3_000,
+        "pytest " * 9_000, "bash -c " * 3_000, "env " * 10_000, "((" * 9_000, "a=(" * 9_000, "${x:-" * 6_000,
+        "\\\n" * 9_000, "a|" * 2_000,
     ],
     ids=lambda line: line[:8],
 )  # fmt: skip
@@ -296,14 +296,14 @@ def holding(draw: st.DrawFn, command: tuple[str, ...]) -> str:
 
 
 @given(holding(("rm", "-rf", "/etc")))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_a_denied_command_is_never_allowed_wherever_it_stands(line: str) -> None:
     assert shell(line) is not Decision.ALLOW
     assert shell(line, Rules(allow=["shell(*)"], deny=["shell(rm -rf /*)"])) is not Decision.ALLOW
 
 
 @given(holding(("curl", "x")))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_command_that_no_rule_allows_is_never_allowed_wherever_it_stands(line: str) -> None:
     assert shell(line) is not Decision.ALLOW
 
@@ -330,7 +330,7 @@ tokens = [
 
 
 @given(st.lists(st.sampled_from(tokens), max_size=8).map("".join))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=1_500, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
 def test_a_real_shell_runs_nothing_else_for_a_line_that_was_allowed(tmp_path: Path, line: str) -> None:
     stubs = tmp_path / "stubs"
     for name in ("pytest", "curl"):

@@ -10,6 +10,9 @@ HOLE = "\0"
 MOST = 1 << 15
 """Characters of a text that are looked at; what follows is as good as unknown."""
 
+MOST_MASKS = 4_096
+"""Characters that a pattern remembers."""
+
 _TOKEN = re.compile(r"(?P<star>\*+)|(?P<any>\?)|\[(?P<set>!?\]?[^\]]*)\]|(?P<one>.)", re.DOTALL)
 
 
@@ -30,6 +33,8 @@ class Glob:
     _tokens: tuple[re.Match[str], ...] = field(init=False, repr=False, compare=False)
     _stars: int = field(init=False, repr=False, compare=False)
     _ends: int = field(init=False, repr=False, compare=False)
+    _masks: dict[str, int] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """Where in the pattern a character fits."""
 
     def __post_init__(self) -> None:
         tokens = tuple(_TOKEN.finditer(self.text))
@@ -64,7 +69,6 @@ class Glob:
         return self._run(text[:MOST], unknown=True, anywhere=True)
 
     def _run(self, text: str, unknown: bool, anywhere: bool) -> bool:
-        masks: dict[str, int] = {}
         places = self._open(1)
         before = " "
         for char in text:
@@ -74,11 +78,18 @@ class Glob:
             if char == HOLE and unknown:
                 places = places and (1 << len(self._tokens) + 1) - (places & -places)
                 continue
-            mask = masks.get(char)
-            if mask is None:
-                mask = masks[char] = sum(1 << n for n, token in enumerate(self._tokens) if _fits(token, char))
-            places = self._open(((places & mask) << 1) | (places & self._stars))
+            places = self._open(((places & self._fitting(char)) << 1) | (places & self._stars))
+            if not places and not anywhere:
+                return False
         return bool(places & self._ends)
+
+    def _fitting(self, char: str) -> int:
+        mask = self._masks.get(char)
+        if mask is None:
+            mask = sum(1 << place for place, token in enumerate(self._tokens) if _fits(token, char))
+            if len(self._masks) < MOST_MASKS:
+                self._masks[char] = mask
+        return mask
 
     def _open(self, places: int) -> int:
         return places | ((places & self._stars) << 1)

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from proctor.approvals.globs import words
+from proctor.approvals import shell
+from proctor.approvals.globs import HOLE, words
 from proctor.journal.state import RequestState
 from proctor.words import RequestOutcome
 
@@ -123,6 +124,21 @@ def argument(tool: str, given: Mapping[str, Any]) -> str:
         if isinstance(value := given.get(key), str):
             return value
     return msgspec.json.encode(given).decode() if given else ""
+
+
+def parts(tool: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """What one call would do: the commands that a line runs and the files it writes, or every path that it names."""
+    if canonical(tool) != SHELL or (said := command(given)) is None:
+        try:
+            return paths(given)
+        except ValueError:
+            return (argument(tool, given),)
+    reading = shell.read(said) if isinstance(said, str) else shell.read_words(said)
+    runs = [" ".join((*one.prefix, *one.words)) for one in reading.every() if not (one.free and one.runs)]
+    runs += [f"writes {path}" for path in reading.writes]
+    if not reading.sure:
+        runs.append("perhaps more")
+    return tuple(dict.fromkeys(one.replace(HOLE, CUT) for one in runs))
 
 
 def identity(tool: str, given: Mapping[str, Any]) -> tuple[str, str]:

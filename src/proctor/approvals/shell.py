@@ -104,37 +104,44 @@ class TooMuch(Exception):
 def read(line: str, elsewhere: bool = False) -> Reading:
     """Read one line of a shell, of any length and whatever it holds. `elsewhere`: it does not run in the workspace's
     folder, so that no relative path in it is known."""
-    return _read(_Reader(elsewhere), line)
+    reader = _Reader()
+    try:
+        reader.found.commands += reader.line(line, 0)
+    except TooMuch:
+        reader.give_up(line)
+    if not reader.found.commands and not reader.found.writes:
+        reader.found.sure = False
+    return _placed(reader.found, elsewhere)
 
 
 def read_words(words: tuple[str, ...], elsewhere: bool = False) -> Reading:
     """Read a command that is handed over in words, without a shell."""
-    reader = _Reader(elsewhere)
-    reader.found.lines.append("\n".join(words))
-    if not words:
-        reader.found.sure = False
-        return reader.found
+    reader = _Reader()
+    line = "\n".join(words)
+    reader.found.lines.append(line)
     try:
+        if not words or HOLE in line:
+            raise TooMuch
         reader.found.commands.append(reader.meaning(words, (), 0))
     except TooMuch:
-        reader.found.sure = False
-    return reader.found
+        reader.give_up(line)
+    return _placed(reader.found, elsewhere)
 
 
-def _read(reader: _Reader, line: str) -> Reading:
-    try:
-        reader.found.commands += reader.line(line, 0)
-    except TooMuch:
-        reader.found.sure = False
-        if line not in reader.found.lines:
-            reader.found.lines.append(line)
-    if not reader.found.commands and not reader.found.writes:
-        reader.found.sure = False
-    return reader.found
+def _placed(reading: Reading, elsewhere: bool) -> Reading:
+    """The reading of a line that may leave the folder in which it begins: then no relative path in it is known."""
+    commands = [one for one in reading.every() if one.words]
+    if elsewhere or any(programs.base(one.words[0]) in programs.MOVING or "-execdir" in one.words for one in commands):
+        for place, path in enumerate(reading.writes):
+            reading.writes[place] = path if path.startswith("/") else f"{HOLE}/{path}"
+        if any("/" in one.words[0] and not one.words[0].startswith("/") for one in commands):
+            reading.sure = False
+    return reading
 
 
 def bare(line: str) -> list[str]:
     """What the pieces of a line between operators and quotes say, read as if nothing in it were quoted."""
+    line = line[:LONGEST]
     texts = {line, re.sub(r"[\"'\\]", "", line), re.sub(r"\\\n", "", line)}
     return [said for text in sorted(texts) for piece in _OPERATORS.split(text) if (said := " ".join(piece.split()))]
 
@@ -147,11 +154,17 @@ def harmless(assignments: Iterable[str]) -> bool:
 class _Reader:
     """One reading under way."""
 
-    def __init__(self, elsewhere: bool) -> None:
+    def __init__(self) -> None:
         self.found = Reading()
         self._commands: list[Command] = []
         self._count = self._bytes = self._openings = 0
-        self._moves = elsewhere
+
+    def give_up(self, line: str) -> None:
+        """Leave it at what was found so far."""
+        self.found.sure = False
+        self.found.commands += self._commands
+        if line not in self.found.lines:
+            self.found.lines.append(line)
 
     # --- lines --------------------------------------------------------------------------------
 
@@ -232,8 +245,6 @@ class _Reader:
         if not words:
             return self._add(Command((), tuple(prefix), free=fine, harmless=fine))
         self._add(self.meaning(words, tuple(prefix), depth, fine))
-        if programs.base(words[0]) in programs.MOVING:
-            self._moves = True
         return None
 
     def meaning(self, words: tuple[str, ...], prefix: tuple[str, ...], depth: int, harmless: bool = True) -> Command:
@@ -243,9 +254,6 @@ class _Reader:
         depth += 1
         name = programs.base(words[0])
         if not words[0].strip() or HOLE in words[0] or name in plain.RESERVED:
-            self.found.sure = False
-        elif self._moves and "/" in words[0] and not words[0].startswith("/"):
-            words = (HOLE + words[0], *words[1:])
             self.found.sure = False
         plainly = Command(words, prefix, harmless=harmless)
         if name in programs.FREE:
@@ -355,11 +363,8 @@ class _Reader:
             self.found.sure = False
 
     def _writes(self, place: str) -> None:
-        if place in _FREE_FILES:
-            return
-        if self._moves and not place.startswith("/"):
-            place = f"{HOLE}/{place}"
-        self.found.writes.append(place)
+        if place not in _FREE_FILES:
+            self.found.writes.append(place)
 
     def _substitution(self, node: Node, depth: int) -> None:
         text = _text(node).strip()

@@ -48,7 +48,17 @@ def note(given: argparse.Namespace) -> int:
 
 
 def approve(given: argparse.Namespace) -> int:
-    return send(given.dir, "approve", id=given.id, reason=given.reason)
+    return send(given.dir, "approve", id=given.id, reason=given.reason, input=_input(given.input))
+
+
+def _input(text: str | None) -> dict[str, Any] | None:
+    """The input that is granted instead; UsageError for what is no JSON object."""
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise UsageError(f"approve: --input is no JSON object: {error}") from None
 
 
 def deny(given: argparse.Namespace) -> int:

@@ -6,12 +6,13 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from proctor.journal.events import Row, kind_of
-from proctor.journal.state import State
+from proctor.journal.state import RequestState, State
 from proctor.journal.store import NoJournal
 from proctor.supervisor import sessions
 from proctor.supervisor.client import Client
@@ -22,6 +23,8 @@ from proctor.units import format_amount
 from proctor.words import Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
+MOST_PARTS = 12
+"""Pieces of one request that are listed."""
 _RENAMED = "renamed: your git would have obeyed it"
 _CAREFUL = "careful: your tools run these by themselves; look before you open the folder"
 
@@ -94,16 +97,31 @@ def list_sessions(given: argparse.Namespace) -> int:
 def approvals(given: argparse.Namespace) -> int:
     """What waits for the operator."""
     with Client(given.dir) as client:
-        waiting = [msgspec.to_builtins(request) for request in client.state().open_requests]
+        waiting = client.state().open_requests
     if given.json:
-        return print_json(waiting)
+        return print_json([msgspec.to_builtins(request) for request in waiting])
     for one in waiting:
-        opened = one["opened"]
-        print(f"#{one['id']}  {safe_line(opened['what'], 200)}  {safe_line(opened.get('why', ''), 200)}".rstrip())
-        print(f"    proctor approve --id {one['id']}   or   proctor deny --id {one['id']} --reason …")
+        for line in _asked(one):
+            print(line)
     if not waiting:
         print("nothing waits for you")
     return ExitCode.DONE
+
+
+def _asked(request: RequestState) -> Iterator[str]:
+    """A request in lines: what is asked, why and by whom, what it comes to, and the commands that answer it."""
+    from proctor.approvals.requests import parts
+
+    opened = request.opened
+    yield f"#{request.id}  {safe_line(opened.what, 200)}  {safe_line(opened.why, 200)}".rstrip()
+    if opened.agent:
+        yield f"    asked by the sub-agent {safe_line(opened.agent, 100)}"
+    found = parts(opened.tool, opened.input) if opened.tool else ()
+    for part in found[:MOST_PARTS] if len(found) > 1 else ():
+        yield f"    - {safe_line(part, 200)}"
+    if len(found) > MOST_PARTS:
+        yield f"    and {len(found) - MOST_PARTS:,} more; all of it: proctor approvals --json"
+    yield f"    proctor approve --id {request.id}   or   proctor deny --id {request.id} --reason …"
 
 
 def watch(given: argparse.Namespace) -> int:

@@ -45,13 +45,14 @@ def _sandbox(parser: argparse.ArgumentParser) -> None:
 
 JSON = _flag("--json", "print data as JSON")
 REASON = _value("--reason", "a word to the worker", metavar="T", default="")
+INPUT = _value("--input", "grant this input, a JSON object, instead of the one asked for", metavar="JSON")
 ID = _value("--id", "which request", metavar="ID", required=True, type=int)
 WHICH = "a checkpoint: its id, its name, or `start`; "
 AT = _value("--id", WHICH + "the last good one if not named", metavar="ID")
 RUN = (
     _flag("--headless", "no screen: print events, exit with the reason's code"),
     _flag("--once", "exactly one iteration, for a scheduler"),
-    _flag("--yes", "grant tool requests and the copying of files with a second name, on record"),
+    _flag("--yes", "grant tool and host requests and the copying of files with a second name, on record"),
     _value("--wait", "headless: return 6 when a request waited so long", metavar="10m"),
     _value("--theme", "the screen's theme", metavar="NAME"),
     _flag("--no-mouse", "leave the mouse to the terminal"),
@@ -77,7 +78,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("fresh", "order:fresh", "end the iteration; a new worker starts from the brief"),
     Verb("note", "order:note", "a word for the next brief", (_value("text", "the note", nargs="+", metavar="TEXT"),)),
     Verb("approvals", "read:approvals", "what waits for you", (JSON,)),
-    Verb("approve", "order:approve", "grant a request", (ID, REASON)),
+    Verb("approve", "order:approve", "grant a request", (ID, REASON, INPUT)),
     Verb("deny", "order:deny", "deny a request", (ID, REASON)),
     Verb("checkpoint", "order:checkpoint", "keep the workspace as it is now",
          (_value("--name", "your own word for it, wherever an ID is asked for; it is never pruned", metavar="NAME"),

@@ -273,9 +273,10 @@ def _request_opened(e: ev.RequestOpened) -> Told:
 
 def _request_closed(e: ev.RequestClosed) -> Told:
     by = f" by {e.by}" if e.by else ""
+    changed = f" as {main_argument(e.input)[1]}" if e.input is not None else ""
     return (
         "answer",
-        f"#{e.id} {e.outcome}{by}" + (f": {e.reason}" if e.reason else ""),
+        f"#{e.id} {e.outcome}{changed}{by}" + (f": {e.reason}" if e.reason else ""),
         _OUTCOME_ROLE.get(e.outcome, Role.DIM),
     )
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+import msgspec
+
+from proctor.approvals.requests import parts
+from proctor.journal.encoding import encode_json
 from proctor.journal.state import RequestState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
@@ -12,6 +17,8 @@ from proctor.tui.spans import ELLIPSIS, Line, Role, choose, fit, line, plain, sh
 from proctor.tui.view import View
 from proctor.words import Dimension, RequestKind
 
+MOST_PARTS = 12
+"""Pieces of a request that are listed."""
 LONGEST = 4_000
 """Characters of a request that are looked at; longer ones say so."""
 
@@ -28,6 +35,7 @@ class Answers:
 
 ANSWERS = {
     RequestKind.TOOL: Answers("allow once", "allow changed …", "deny", "deny with a reason …"),
+    RequestKind.HOST: Answers("let it through", "let through, saying …", "deny", "deny with a reason …"),
     RequestKind.EXTENSION: Answers("extend by {amount}", "another amount …", "deny", "deny with a reason …"),
     RequestKind.PLATEAU: Answers("go on, counters anew", "go on with a word …", "park", "park, saying …"),
     RequestKind.TAMPERING: Answers("go on", "go on with a word …", "park", "park, saying …"),
@@ -38,6 +46,7 @@ ANSWERS = {
 _SAYING = "allow, saying …"
 _TITLES = {
     RequestKind.TOOL: "Waiting for you",
+    RequestKind.HOST: "A host is asked for",
     RequestKind.EXTENSION: "A ceiling is reached",
     RequestKind.PLATEAU: "No advancement",
     RequestKind.TAMPERING: "The oracle was touched",
@@ -99,13 +108,15 @@ def panel(view: View, docked: Docked, room: int, rows: int, keys: dict[str, str]
     request = docked.request
     word, text = subject(request)
     head = line((f"#{request.id} ", Role.DIM), (f"{safe_line(word, 24)}  ", Role.STRONG))
-    why = _why(view, request)
-    space, beside = max(10, room - width(head)), bool(why) or _hidden(text)
+    why, runs = _why(view, request), _runs(request)
+    space, beside = max(10, room - width(head)), bool(why or runs) or _hidden(text)
     body, whole = _body(text, space, max(1, rows - 1 - beside))
     if not whole and not beside:
         body, _ = _body(text, space, max(1, rows - 2))
     found = [line(" " * width(head) if place else head, (row, Role.TEXT)) for place, row in enumerate(body)]
     notes = [(1, line((why, Role.DIM)))] if why else []
+    if runs:
+        notes.append((2, line((runs, Role.TEXT))))
     if not whole:
         more = f": {keys['inspect']} shows all" if "inspect" in keys else ""
         notes.insert(0, (0, line((f"longer than shown{more}", Role.ATTENTION))))
@@ -120,6 +131,8 @@ def panel(view: View, docked: Docked, room: int, rows: int, keys: dict[str, str]
 def editable(request: RequestState) -> tuple[str, str] | None:
     """The name and text of the argument that can be changed in one line without losing anything of it."""
     name, text = main_argument(request.opened.input)
+    if not request.opened.changeable:
+        return None
     simple = isinstance(request.opened.input.get(name), str) and safe_line(text) == text
     return (name, text) if simple else None
 
@@ -142,17 +155,37 @@ def _hidden(text: str) -> bool:
     return any(safe_line(one, LONGEST) != one.expandtabs(4) for one in text.split("\n"))
 
 
+def parts_of(request: RequestState) -> tuple[str, ...]:
+    """What a tool call would do, piece by piece; unsafe text."""
+    opened = request.opened
+    return _parts(opened.tool, encode_json(opened.input)) if opened.request is RequestKind.TOOL and opened.tool else ()
+
+
+def _runs(request: RequestState) -> str:
+    """What a call comes to, where that is more than one thing."""
+    found = parts_of(request)
+    shown = " · ".join(safe_line(one, 80) for one in found[:MOST_PARTS])
+    return f"{len(found)} in all: {shown}" if len(found) > 1 else ""
+
+
+@lru_cache(maxsize=64)
+def _parts(tool: str, given: bytes) -> tuple[str, ...]:
+    return parts(tool, msgspec.json.decode(given))
+
+
 def _why(view: View, request: RequestState) -> str:
     opened = request.opened
-    parts = []
+    said = []
     if opened.task is not None:
-        parts.append(f"task {safe_line(str(opened.task), 12)}")
+        said.append(f"task {safe_line(str(opened.task), 12)}")
+    if opened.agent:
+        said.append(f"sub-agent {safe_line(opened.agent, 24)}")
     figure = view.figures.get(opened.dimension) if opened.dimension else None
     if opened.why:
-        parts.append(safe_line(opened.why, 300))
+        said.append(safe_line(opened.why, 300))
     elif opened.dimension and figure and view.state and (limit := view.state.limit(opened.dimension)):
-        parts.append(f"{fmt.amount(opened.dimension, figure.used)} of {fmt.limit(opened.dimension, limit)} used")
-    return " · ".join(parts)
+        said.append(f"{fmt.amount(opened.dimension, figure.used)} of {fmt.limit(opened.dimension, limit)} used")
+    return " · ".join(said)
 
 
 def _keys(view: View, docked: Docked, room: int, keys: dict[str, str]) -> Line:

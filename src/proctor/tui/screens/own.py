@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from proctor.tui.panels.drift import page, page_line
 from proctor.tui.panels.help import pages
-from proctor.tui.panels.request import subject
+from proctor.tui.panels.request import parts_of, subject
 from proctor.tui.screens.budget import Budget
 from proctor.tui.screens.reading import Reading, patch_line
 
@@ -27,11 +28,11 @@ def inspect(screen: Session) -> None:
     """The whole request, line by line, with every argument."""
     request = screen.dock.request
     if request is not None:
-        raw = [
-            *subject(request)[1].split("\n"),
-            "",
-            *(f"{name}: {value}" for name, value in request.opened.input.items()),
-        ]
+        raw = [*subject(request)[1].split("\n"), ""]
+        if len(pieces := parts_of(request)) > 1:
+            raw += [*(f"- {piece}" for piece in pieces), ""]
+        for name, value in request.opened.input.items():
+            raw += f"{name}: {value if isinstance(value, str) else json.dumps(value, indent=2)}".split("\n")
         screen.app.push_screen(Reading(f"Request #{request.id}", raw, key=screen.proctor.key_of("inspect")))
 
 
