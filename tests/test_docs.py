@@ -50,7 +50,8 @@ def test_every_link_leads_to_something(path: Path) -> None:
 
 
 def test_every_example_of_a_contract_loads(tmp_path: Path) -> None:
-    examples = blocks(page("contract.md"), "yaml") + blocks((ROOT / "README.md").read_text(), "yaml")
+    readme = (ROOT / "README.md").read_text()
+    examples = [*blocks(page("contract.md"), "yaml"), *blocks(page("agents.md"), "yaml"), *blocks(readme, "yaml")]
     assert len(examples) >= 2
     for text in examples:
         (tmp_path / "proctor.yaml").write_text(text)
