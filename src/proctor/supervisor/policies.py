@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from proctor.contract.model import Contract
 from proctor.doors.door import Door
-from proctor.errors import ProctorError
+from proctor.errors import ProctorError, UsageError
 from proctor.journal import events as ev
-from proctor.sandbox import agents
+from proctor.sandbox import agents, host
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.supervisor.terms import Terms
 from proctor.workspace import files
@@ -37,7 +37,7 @@ def base(workspace: Path, contract: Contract) -> Policy:
         hide=state.hide,
         programs=tuple(dict.fromkeys(command[0] for command in commands if command)),
         unix_sockets=contract.sandbox.unix_sockets,
-        environment={**agents.ENVIRONMENT, **granted},
+        environment={**agents.ENVIRONMENT, **_blanked(contract), **granted},
         limits=Limits(limits.memory, limits.processes, limits.file_size, limits.open_files, limits.scratch),
     )
 
@@ -72,7 +72,15 @@ def in_session(policy: Policy, door: Path, task: ev.TaskId, model: str | None) -
 
 def for_check(s: Session) -> Policy:
     """The walls of a check: no door, no variables of the operator."""
-    return replace(base(s.workspace, s.terms.contract), protect=(), environment={})
+    return replace(base(s.workspace, s.terms.contract), protect=(), environment=_blanked(s.terms.contract))
+
+
+def _blanked(contract: Contract) -> dict[str, str]:
+    """Variables with keys, emptied: without walls a command has the operator's own, and the key is the gateway's."""
+    if contract.sandbox.kind != "none":
+        return {}
+    keys = (given.key or "" for given in contract.gateway.upstream.values())
+    return {key.removeprefix("env:"): "" for key in keys if key.startswith("env:")}
 
 
 FAMILIES = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "google": "gemini"}
@@ -81,14 +89,13 @@ FAMILIES = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "g
 
 def upstreams(workspace: Path, contract: Contract) -> tuple[Upstream, ...]:
     """Where the gateway passes model calls to, with their keys. May block; UsageError where a key is not there."""
-    from proctor.doors.gateway.keys import read_key
     from proctor.doors.gateway.port import Upstream
 
     return tuple(
         Upstream(
             name,
             given.base_url,
-            read_key(given.key, os.environ, workspace) if given.key else None,
+            _key(given.key, workspace, contract) if given.key else None,
             speaks=frozenset(given.speaks or filter(None, [FAMILIES.get(name.lower())])),
             auth=given.auth or "",
             query=given.query,
@@ -97,6 +104,21 @@ def upstreams(workspace: Path, contract: Contract) -> tuple[Upstream, ...]:
         )
         for name, given in contract.gateway.upstream.items()
     )
+
+
+def _key(where: str, workspace: Path, contract: Contract) -> str:
+    """UsageError too if the key is in a file that a worker can read."""
+    from proctor.doors.gateway.keys import read_key
+
+    if where.startswith("file:"):
+        path = (workspace / Path(where.removeprefix("file:")).expanduser()).resolve()
+        hidden = [workspace.resolve() / name for name in contract.state.hide]
+        seen = [workspace.resolve(), *map(Path, host.SYSTEM)]
+        if any(map(path.is_relative_to, seen)) and not any(map(path.is_relative_to, hidden)):
+            raise UsageError(
+                f"gateway.upstream: {where}: a worker can read it there: keep it in your home, or name it in state.hide"
+            )
+    return read_key(where, os.environ, workspace)
 
 
 def asks(contract: Contract) -> bool:

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proctor.contract.load import load
+from proctor.contract.model import Contract
+from proctor.errors import UsageError
+from proctor.supervisor import policies
+
+CONTRACT = """\
+goal: try
+worker: {{kind: command, command: [/bin/true]}}
+state: {{hide: [secrets], environment: {{variables: [GRANTED]}}}}
+sandbox: {{kind: {kind}}}
+budget: {{iterations: {{limit: 3, on_exhaustion: stop}}}}
+progress: {{checks: [{{run: [/bin/true]}}]}}
+gateway: {{upstream: {{one: {{base_url: "http://h", key: "{key}"}}, two: {{base_url: "http://h", key: env:GRANTED}}}}}}
+"""
+
+
+def contract(workspace: Path, key: str = "env:ONE", kind: str = "bwrap") -> Contract:
+    (workspace / "proctor.yaml").write_text(CONTRACT.format(key=key, kind=kind))
+    return load(workspace)
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONE", "key-one-0123456789")
+    monkeypatch.setenv("GRANTED", "key-two-0123456789")
+
+
+@pytest.mark.parametrize("key", ["key", "a/../key", "link", "/etc/key", "/usr/share/key"])
+def test_a_key_in_a_file_that_a_worker_can_read_is_refused(tmp_path: Path, key: str) -> None:
+    (tmp_path / "key").write_text("key-three-0123456789\n")
+    (tmp_path / "link").symlink_to("key")
+    with pytest.raises(UsageError, match="a worker can read it there"):
+        policies.upstreams(tmp_path, contract(tmp_path, f"file:{key}"))
+
+
+def test_a_key_in_a_file_elsewhere_or_hidden_is_read(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("t") / "key"
+    (tmp_path / "secrets").mkdir()
+    for path, where in ((elsewhere, elsewhere), (tmp_path / "secrets" / "key", Path("secrets/key"))):
+        path.write_text("key-three-0123456789\n")
+        assert policies.upstreams(tmp_path, contract(tmp_path, f"file:{where}"))[0].key == "key-three-0123456789"
+
+
+def test_without_walls_the_operator_s_keys_are_emptied_but_for_those_that_are_granted(tmp_path: Path) -> None:
+    inside = policies.base(tmp_path, contract(tmp_path, kind="none")).environment
+    assert (inside["ONE"], inside["GRANTED"]) == ("", "key-two-0123456789")
+    assert "ONE" not in policies.base(tmp_path, contract(tmp_path)).environment
