@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from proctor.worker import acp_agents, tools
 from proctor.worker.base import MAX_FIGURE, Ask, Note, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Tell
-from proctor.worker.rpc import NO_METHOD, Id, Peer, keep
+from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, TOO_LARGE, Id, Peer, denial, keep
 
 TOOLS = {
     "execute": "shell",
@@ -49,7 +49,7 @@ class Call:
     def learn(self, update: wire.ToolCall | wire.ToolCallUpdate) -> None:
         self.kind = update.kind or self.kind
         self.title = update.title or self.title
-        self.name = self.name or self.title
+        self.name = self.name or _named(update) or self.title
         if isinstance(update.raw_input, dict):
             self.raw = self.raw | update.raw_input
         if update.locations:
@@ -83,8 +83,8 @@ class Call:
 
 
 class Acp(Dialect):
-    """A session with one agent. It grants no other input than the one asked for, and takes no reason for a denial:
-    where the agent does nothing more after one, the reason is its next prompt."""
+    """A session with one agent. It grants no other input than the one asked for. A denial cannot say why: the reasons
+    are the next prompt, once the turn has ended, for an agent whose turn is broken off may be left without its memory."""
 
     suspends = True
 
@@ -101,7 +101,7 @@ class Acp(Dialect):
         self._peer = Peer(send, self._asked, self._noticed, {"jsonrpc": "2.0"})
         self._session = self._version = self._text = ""
         self._calls: dict[str, Call] = {}
-        self._open: dict[str, tuple[Id, list[wire.PermissionOption]]] = {}
+        self._open: dict[str, tuple[Id, Call, list[wire.PermissionOption]]] = {}
         self._reasons: list[str] = []
         self._interrupted = False
         hello = wire.InitializeRequest(
@@ -118,14 +118,14 @@ class Acp(Dialect):
     def answer(self, asked: str, allow: bool, reason: str, changed: dict[str, Any] | None = None) -> None:
         if asked not in self._open:
             return
-        request, options = self._open.pop(asked)
+        request, call, options = self._open.pop(asked)
         chosen = next((o.option_id for kind in (ALLOW if allow else REJECT) for o in options if o.kind == kind), None)
         if chosen is None:
             if allow:
                 self.tell(Trouble("the agent offers no way to allow this once: it is denied"))
             return self._outcome(request, wire.DeniedOutcome(outcome="cancelled"))
         if not allow and reason:
-            self._reasons.append(reason)
+            self._reasons.append(denial(call.title, reason))
         self._outcome(request, wire.AllowedOutcome(outcome="selected", option_id=chosen))
 
     def interrupt(self) -> None:
@@ -133,7 +133,7 @@ class Acp(Dialect):
             self._interrupted = True
             cancel = wire.CancelNotification(session_id=self._session)
             self._peer.notify(AGENT_METHODS["session_cancel"], _plain(cancel))
-            for request, _ in self._open.values():
+            for request, _, _ in self._open.values():
                 self._outcome(request, wire.DeniedOutcome(outcome="cancelled"))
             self._open.clear()
 
@@ -175,7 +175,7 @@ class Acp(Dialect):
         if turn.usage:
             self.tell(usage(turn.usage, self._setting.model))
         if self._reasons and not self._interrupted:
-            return self._prompt("\n".join(f"Denied: {reason}" for reason in self._reasons))
+            return self._prompt("\n".join(self._reasons))
         ok = turn.stop_reason == "end_turn"
         self.tell(TurnEnded(ok, "" if ok else turn.stop_reason))
 
@@ -193,10 +193,12 @@ class Acp(Dialect):
         call = known.asking(asked.tool_call) if known else self._learn(asked.tool_call)
         self._tell_once(known or call, call)
         key = str(request)[: tools.MOST_NAME]
-        self._open[key] = request, asked.options
+        if key in self._open:
+            return self._peer.refuse(request, BAD_PARAMS, "asked already")
+        self._open[key] = request, call, asked.options
         given = call.input()
         if tools.is_too_large(given):
-            return self.answer(key, False, "This is too large to be judged: split it.")
+            return self.answer(key, False, TOO_LARGE)
         agent = "" if asked.session_id == self._session else asked.session_id[: tools.MOST_NAME]
         return self.tell(Ask(key, call.tool, given, said(asked.tool_call)[:NOTE], agent, changeable=False))
 
@@ -229,7 +231,6 @@ class Acp(Dialect):
         if call is None:
             call = Call(update.tool_call_id)
             keep(self._calls, call.id, call)
-            self._reasons = []  # it went on after the denial
         call.learn(update)
         return call
 
@@ -275,6 +276,12 @@ def _same(pairs: Iterable[tuple[str, str]]) -> int:
             break
         count += 1
     return count
+
+
+def _named(update: wire.ToolCall | wire.ToolCallUpdate) -> str:
+    """The tool's own name, from agents that give it beside what they show."""
+    name = (update.field_meta or {}).get("toolName")
+    return name if isinstance(name, str) else ""
 
 
 def _text(block: BaseModel) -> str:

@@ -21,9 +21,10 @@ OPENCODE = {
 ASKING = {
     "*": "ask",
     **dict.fromkeys(("todowrite", "todoread", "external_directory", "doom_loop"), "allow"),
-    "question": "deny",
+    **dict.fromkeys(("question", "task"), "deny"),
 }
-"""Its calls are put to the rules, once each, with their paths; the lists it keeps for itself are not."""
+"""Its calls are put to the rules, once each, with their paths. What its sub-agents ask it passes on to nobody, so that
+they would wait for ever: it has none."""
 LIMIT = {"context": 200_000, "output": 16_384}
 """Tokens: of a model that opencode cannot look up."""
 FOREVER = 86_400

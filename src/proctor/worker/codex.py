@@ -12,9 +12,9 @@ import msgspec
 
 from proctor.worker import tools
 from proctor.worker.base import Ask, Note, Started, Tool, Trouble, TurnEnded, Withdrawn
-from proctor.worker.codex_items import Failure, Item, Tokens, command_input, patch_input
+from proctor.worker.codex_items import Failure, Item, Tokens, command_input, patch_input, unwrapped
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Stdin, Tell
-from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, Id, Peer, keep
+from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, TOO_LARGE, Id, Peer, denial, keep
 
 PROVIDER = "proctor"
 KEY = "PROCTOR_GATEWAY_TOKEN"
@@ -51,7 +51,6 @@ REFUSALS: dict[str, dict[str, Any]] = {
     "execCommandApproval": {"decision": "abort"},
 }
 """What is asked for and never granted: there is nothing to be had beyond the sandbox that is there."""
-TOO_LARGE = "This is too large to be judged: split it."
 
 
 class Turn(msgspec.Struct):
@@ -147,7 +146,7 @@ class Codex(Dialect):
             return self._peer.reply(request, {"answers": answers(about.questions, reason, changed)})
         if reason and not allow:
             # Before the denial itself: what is said afterwards could come after the model was asked again.
-            self._steer(about, f"Denied: {reason}")
+            self._steer(about, reason)
         return self._peer.reply(request, {"decision": "accept" if allow else "decline"})
 
     def interrupt(self) -> None:
@@ -175,8 +174,9 @@ class Codex(Dialect):
     def _turn_started(self, result: Any) -> None:
         self._turn = msgspec.convert(result, TurnStarted).turn.id
 
-    def _steer(self, about: Request, words: str) -> None:
-        said = {"threadId": about.thread_id, "expectedTurnId": about.turn_id, "input": spoken(words)}
+    def _steer(self, about: Request, reason: str) -> None:
+        words = spoken(denial(unwrapped(about.command or ""), reason))
+        said = {"threadId": about.thread_id, "expectedTurnId": about.turn_id, "input": words}
         self._peer.ask("turn/steer", said, lambda _: None, self._unheard)
 
     def _failed(self, why: str) -> None:
@@ -208,6 +208,8 @@ class Codex(Dialect):
             self._steer(asked, TOO_LARGE)
             return self._peer.refuse(request, BAD_PARAMS, TOO_LARGE)
         key = str(request)[: tools.MOST_NAME]
+        if key in self._open:
+            return self._peer.refuse(request, BAD_PARAMS, "asked already")
         self._open[key] = request, asked
         agent = "" if asked.thread_id == self._thread else asked.thread_id[: tools.MOST_NAME]
         why = (asked.reason or "")[:NOTE]

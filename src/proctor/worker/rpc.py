@@ -13,6 +13,7 @@ T = TypeVar("T")
 Id = int | str
 NO_METHOD, BAD_PARAMS = -32601, -32602
 MOST_KEPT = 256
+TOO_LARGE = "it is too large to be judged: split it"
 
 
 class Peer:
@@ -93,3 +94,8 @@ def keep(held: dict[str, T], key: str, value: T) -> None:
     held[key] = value
     if len(held) > MOST_KEPT:
         del held[next(iter(held))]
+
+
+def denial(what: str, reason: str) -> str:
+    """A denial in the operator's words, for a model that is told of it later or beside others."""
+    return f"Denied: {what[:200]}: {reason}" if what else f"Denied: {reason}"
