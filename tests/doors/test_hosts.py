@@ -355,6 +355,23 @@ async def test_connections_are_bounded_and_come_back(tmp_path: Path) -> None:
         held[1][1].close()
 
 
+@pytest.mark.parametrize(
+    "more", [b"X: " + b"x" * 140_000, b"X: x\r\n" * 101, b"".join(b"X%d: %b\r\n" % (n, b"x" * 9_000) for n in range(9))]
+)
+async def test_headers_have_a_bound(here: Street, more: bytes) -> None:
+    assert status(await here.say(b"GET http://example.org/ HTTP/1.1\r\nHost: x\r\n" + more + b"\r\n\r\n")) == 431
+
+
+async def test_clients_of_the_first_version_get_no_chunks(here: Street) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    async with here.world.host(here.world.answering(answer), "old.example", 80, "93.184.216.35"):
+        here.owner.hosts = ("old.example", "example.org")
+        got = await here.say(b"GET http://old.example/ HTTP/1.0\r\n\r\n")
+    assert got == b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello"
+    assert here.world.heads == [b"GET / HTTP/1.0\r\nHost: old.example\r\nConnection: close\r\n\r\n"]
+    assert (await here.say(GET.replace(b"GET", b"HEAD"))).endswith(b"\r\n\r\n")
+
+
 @pytest.mark.parametrize("begun", [b"", b"CONNECT", b"GET http://example.org/ HTTP/1.1\r\nHost: x\r\nX: "])
 async def test_headers_that_do_not_come_are_not_waited_for(tmp_path: Path, begun: bytes) -> None:
     async with street(tmp_path, Owner(), World(), Bounds(head=0.05)) as here:
