@@ -21,10 +21,15 @@ MAX_STREAM = 256 * 1024 * 1024
 """Bytes kept of one iteration's stream; a flood beyond it is counted, not stored."""
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line: when, from where (`stdout`, `stderr`, `harness`), its text as printed, what it was taken for.
+RAW = "raw"
+"""The event of an agent's own line, kept as it was printed; what it means follows it, from the source `AGENT`."""
+AGENT = "agent"
 
-    `event` is the protocol word of a line that was understood (`tool`, `usage`, `claim`, `note`, `ask`).
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line: when, from where (`stdout`, `stderr`, `harness`, `agent`), its text, what it was taken for.
+
+    `event` is the protocol word of a line that was understood (`tool`, `usage`, `claim`, `note`, `ask`, `result`).
     `cut` is how many bytes were dropped. The text is hostile: make it safe before showing it.
     """
 

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import msgspec
 
 from proctor.budget.dimensions import Usage as Tokens
 from proctor.checkpoint.repository import Snapshot
@@ -17,7 +19,7 @@ from proctor.doors.gateway import tokens
 from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
-from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
+from proctor.journal.stream import AGENT, RAW, StreamWriter, iteration_dir, stream_path
 from proctor.oracle.bench import WALLED
 from proctor.repository import planted
 from proctor.sandbox.alone import Busy, alone
@@ -30,7 +32,19 @@ from proctor.supervisor.session import GRACE, STILL, Running, Session
 from proctor.supervisor.steward import SessionSteward
 from proctor.text import safe_line
 from proctor.words import IterationEnd
-from proctor.worker.base import Ask, Claim, Note, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn, WorkerEvent
+from proctor.worker.base import (
+    Ask,
+    Claim,
+    Note,
+    Result,
+    Started,
+    Tool,
+    Trouble,
+    TurnEnded,
+    Usage,
+    Withdrawn,
+    WorkerEvent,
+)
 from proctor.worker.dialect import Setting
 from proctor.worker.dialects import choose
 from proctor.worker.process import start
@@ -277,7 +291,7 @@ class _Listener:
         if running is None:
             return
         running.last_sign = time.monotonic()
-        running.stream.add(source, line, type(events[0]).__name__.lower() if events else "")
+        self._keep(running.stream, source, line, events)
         if source == "stderr" and line.strip():
             running.last_error = line[:500].decode("utf-8", "replace")
         if all(isinstance(event, Note) for event in events):
@@ -291,6 +305,17 @@ class _Listener:
         if running.last_sign - running.checked_at > CHECK_EVERY:
             running.checked_at = running.last_sign
             self._s.check_budget()
+
+    def _keep(self, stream: StreamWriter, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
+        """The line as it came, and what an agent's means in the words of the protocol, to be read."""
+        if self._s.terms.contract.worker.kind == "command":
+            return stream.add(source, line, type(events[0]).__name__.lower() if events else "")
+        if line:
+            stream.add(source, line, RAW if source == "stdout" else "")
+        for event in events:
+            if isinstance(event, Tool | Result | Note | Trouble):
+                stream.add(AGENT, msgspec.json.encode(asdict(event)), type(event).__name__.lower())
+        return None
 
     def _on_event(self, running: Running, event: WorkerEvent) -> None:
         s = self._s

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from proctor.journal import events as ev
+from proctor.journal.stream import RAW
 from proctor.journal.stream import Line as StreamLine
 from proctor.text import CUT, safe_line
 from proctor.tui import format as fmt
@@ -95,6 +96,8 @@ def from_stream(lines: Iterable[StreamLine]) -> list[Entry]:
     raw: list[StreamLine] = []
     hidden: tuple[int, StreamLine | None] = (0, None)
     for one in lines:
+        if one.event == RAW:
+            continue
         if one.event:
             if entry := _protocol(one):
                 entries.append(entry)
@@ -131,6 +134,10 @@ def _protocol(one: StreamLine) -> Entry | None:
             return Entry(one.at, Kind.WORKER, name, safe_line(text, BODY))
         case "note":
             return Entry(one.at, Kind.WORKER, "says", safe_line(str(said.get("text") or ""), BODY), rows=4)
+        case "result" if not said.get("ok"):
+            return Entry(one.at, Kind.WORKER, "failed", safe_line(str(said.get("output") or ""), BODY), Role.DIM)
+        case "trouble":
+            return Entry(one.at, Kind.WORKER, "trouble", safe_line(str(said.get("text") or ""), BODY), Role.ATTENTION)
         case _:
             return None  # usage moves the gauges; claims and questions have rows of their own
 
