@@ -173,9 +173,9 @@ class Account:
         """Whether the last iteration used tokens for which no price is known."""
         return self._unpriced
 
-    def price(self, model: str | None, usage: Usage) -> prices.Price | None:
+    def price(self, model: str | None, usage: Usage, tier: str = "") -> prices.Price | None:
         """The price of one call now; None where there is none."""
-        return prices.price(model, usage, at=datetime.now(UTC), overrides=self._overrides)
+        return prices.price(model, usage, at=datetime.now(UTC), overrides=self._overrides, tier=tier)
 
     def binding(self, ceilings: Sequence[Ceiling], task_spent: Mapping[Dimension, int]) -> Binding | None:
         """The strictest limit reached now, if any."""

@@ -136,7 +136,7 @@ class SessionSteward:
         prefix = self._split(wanted.prefix)
 
         def price(output: int) -> int | None:
-            found = s.account.price(model, prefix + Usage(output=output))
+            found = s.account.price(model, prefix + Usage(output=output), wanted.tier)
             return found.micro if found else None
 
         return fit(Call(wanted.prefix, wanted.most_output, price), ceilings, spent, cheaper=cheaper)
@@ -175,7 +175,7 @@ class SessionSteward:
             usage = Usage(
                 call.input, call.output, call.cache_read, call.cache_write, call.cache_write_1h, call.reasoning
             )
-            found = self._s.account.price(call.model, usage)
+            found = self._s.account.price(call.model, usage, call.tier)
             if call.subscription and not contract.gateway.enforce_subscription:
                 call = replace(call, notional=True)
             call = replace(call, micro=found.micro if found else None, entry=found.entry if found else "")

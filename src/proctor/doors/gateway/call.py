@@ -129,7 +129,9 @@ class Call:
         await self._clear()
         self._wanted = True
         most, pays = asked.most_output, self._upstream.subscription
-        said = await house.steward.admit(Wanted(self.id, asked.api, asked.model, self._estimate.prefix, most, pays))
+        prefix = self._estimate.prefix
+        wanted = Wanted(self.id, asked.api, asked.model, prefix, most, pays, asked.tier)
+        said = await house.steward.admit(wanted)
         if isinstance(said, Denied):
             self._why = said.message
             await self._settle(CallEnd.REFUSED)
@@ -303,7 +305,7 @@ class Call:
         if reading is None:
             unseen = min(self._asking.ms() * UNSEEN_RATE // 1000, self._asked.most_output or MOST_UNSEEN)
             return Usage(input=self._estimate.prefix, output=unseen), Source.ESTIMATED
-        if reading.usage is not None and (reading.final or reading.complete):
+        if reading.usage is not None and reading.final:
             if end is CallEnd.ANSWERED:
                 self._house.meter.learn(self._asked, self._estimate, reading.usage)
             return reading.usage, Source.MEASURED

@@ -47,7 +47,7 @@ class Rules:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A call that asks for admission. `prefix` and `most_output` in tokens; the latter None where the client names no
-    limit."""
+    limit. `tier` is a service that costs more or less than the usual one."""
 
     call: str
     api: Api
@@ -55,6 +55,7 @@ class Wanted:
     prefix: int
     most_output: int | None
     subscription: bool = False
+    tier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
