@@ -230,13 +230,6 @@ def test_a_question_is_answered_by_the_operators_words_or_choice() -> None:
     assert heard.answered()["updatedInput"]["answers"] == {"Which?": "a"}
 
 
-def test_what_is_too_large_to_be_judged_is_denied_unasked() -> None:
-    heard = Heard()
-    heard.ask("Bash", {"command": "echo " + "x" * 300_000 + "; rm -rf /"})
-    assert heard.told == []
-    assert heard.answered()["behavior"] == "deny"
-
-
 def test_a_second_question_under_the_same_id_is_denied() -> None:
     heard = Heard()
     heard.ask("Bash", {"command": "ls"})

@@ -14,7 +14,7 @@ import pytest
 from proctor.doors import door as doors
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import DOOR, Policy
-from proctor.worker.base import Note, Resting, TurnEnded, WorkerEvent
+from proctor.worker.base import Ask, Note, Resting, Tool, TurnEnded, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 from proctor.worker.process import MAX_UNSENT, Worker, start
 
@@ -38,11 +38,14 @@ class Words(Dialect):
             send(b"hello\n")
 
     def heard(self, source: str, line: bytes) -> None:
+        if line.startswith(b"huge"):
+            self.tell(Tool("shell", {"command": "x" * 2_000_000}))
+            self.tell(Ask("a", "shell", {"command": "x" * 2_000_000}))
         if line in WORDS:
             self.tell(WORDS[line])
 
     def answer(self, asked: str, allow: bool, reason: str, changed: dict[str, Any] | None = None) -> None:
-        self.send(reason.encode())
+        self.send(reason.encode() + b"\n")
 
     def interrupt(self) -> None:
         self.send(b"stop\n")
@@ -118,6 +121,12 @@ def test_the_brief_cannot_be_written_to(tmp_path: Path) -> None:
     assert done.text == ["sealed", "the brief"]
 
 
+def test_what_is_too_large_to_be_judged_is_denied_unasked(tmp_path: Path) -> None:
+    done = run(tmp_path, sh("read x; echo huge; read y; echo $y; echo done; cat"))
+    assert ("stdout", b"huge", (Tool("shell"),)) in done.lines
+    assert done.text[1] == "This is too large to be judged: do it in parts."
+
+
 def test_after_the_last_turn_a_program_is_told_by_the_end_of_its_stdin_and_leaves(tmp_path: Path) -> None:
     done = run(tmp_path, sh("echo done; cat >/dev/null; echo leaving; exit 3"), grace=30)
     assert (done.text, done.code) == (["done", "leaving"], 3)
@@ -172,8 +181,8 @@ def test_what_a_worker_does_not_read_is_bounded_and_never_waited_for(tmp_path: P
         if line == b"ready":
             assert running.worker is not None
             for number in range(100):
-                running.worker.answer("", True, f"{number:04}" + "x" * 99_995 + "\n")
-            running.worker.answer("", True, "done\n")  # what is small enough still fits
+                running.worker.answer("", True, f"{number:04}" + "x" * 99_995)
+            running.worker.answer("", True, "done")  # what is small enough still fits
 
     program = "import sys; input(); print('ready', flush=True)\nfor line in sys.stdin: print(line[:4])"
     done = run(tmp_path, Launch(("python3", "-c", program), stdin=Stdin.OPEN), on_line=flood)

@@ -58,11 +58,21 @@ def test_of_several_names_of_a_file_none_hides_another(given: dict[str, Any]) ->
     assert set(requests.paths(tools.canonical_input(given))) == {"a", "b"}
 
 
+def test_what_is_nested_deeply_is_too_large() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(19):
+        deep = {"x": [deep]} if "x" not in deep else {"x": deep}
+    assert not tools.is_too_large(deep)
+    for _ in range(5_000):
+        deep = {"x": deep}
+    assert tools.is_too_large(deep)
+
+
 def test_a_command_is_never_cut_and_what_is_too_large_is_told() -> None:
-    shown = tools.canonical_input({"command": "x" * 300_000})
-    assert len(shown["command"]) == 300_000
+    shown = tools.canonical_input({"command": "x" * 2_000_000})
+    assert len(shown["command"]) == 2_000_000
     assert tools.is_too_large(shown)
-    assert not tools.is_too_large(tools.canonical_input({"file_path": "a", "content": "x" * 300_000}))
+    assert not tools.is_too_large(tools.canonical_input({"file_path": "a", "content": "x" * 2_000_000}))
 
 
 @pytest.mark.parametrize(

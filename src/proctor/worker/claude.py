@@ -212,14 +212,12 @@ class Claude(Dialect):
 
     def _question(self, request: str, asked: Data) -> None:
         key, given = request[: tools.MOST_NAME], _data(asked, "input")
-        shown = tools.canonical_input(given)
-        if key in self._open or tools.is_too_large(shown):
-            return self._reply(request, {"behavior": "deny", "message": "This is too large to be judged: split it."})
+        if key in self._open:
+            return self._reply(request, {"behavior": "deny", "message": "This question is open already."})
         self._open[key] = request, given
+        tool, shown = tools.canonical(_text(asked, "tool_name")), tools.canonical_input(given)
         agent = _text(asked, "agent_id")[: tools.MOST_NAME]
-        self.tell(
-            Ask(key, tools.canonical(_text(asked, "tool_name")), shown, _text(asked, "description")[:NOTE], agent)
-        )
+        self.tell(Ask(key, tool, shown, _text(asked, "description")[:NOTE], agent))
         return None
 
     def _ended(self, data: Data) -> None:

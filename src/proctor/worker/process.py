@@ -20,7 +20,8 @@ from typing import Any, Protocol
 from proctor.doors.door import Door
 from proctor.sandbox.policy import DOOR, Policy
 from proctor.sandbox.running import Exit, Running
-from proctor.worker.base import Resting, TurnEnded, WorkerEvent
+from proctor.worker import tools
+from proctor.worker.base import Ask, Resting, Tool, TurnEnded, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 
 MAX_LINE = 8 * 1024 * 1024
@@ -36,6 +37,8 @@ PATIENCE = 300.0
 """Seconds of silence in which an agent that left something running may be told of its end and go on. Its stdin stays
 open meanwhile: there it puts its questions."""
 TICK = 0.25
+TOO_LARGE = "This is too large to be judged: do it in parts."
+"""The answer to a question whose input nobody could be shown."""
 
 HOME = "home"
 """In a worker's door: what its scratch home begins with."""
@@ -215,6 +218,10 @@ class Worker:
         self._on_line(source, line, tuple(told))
 
     def _tell(self, event: WorkerEvent) -> None:
+        if isinstance(event, Tool | Ask) and tools.is_too_large(event.input):
+            if isinstance(event, Ask):
+                return self._dialect.answer(event.id, False, TOO_LARGE)
+            event = replace(event, input={})
         if isinstance(event, TurnEnded) and self.turn is None:
             self.turn = event
             self._channel.finish()
@@ -225,6 +232,7 @@ class Worker:
             self._on_line("harness", b"", (event,))
         else:
             self._told.append(event)
+        return None
 
     def _count_down(self, seconds: float) -> None:
         self._left = seconds

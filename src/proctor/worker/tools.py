@@ -18,8 +18,9 @@ HEAD = 2_000
 """Characters of a result that are kept beside the raw stream."""
 MOST_TEXT = 16_000
 """Characters of a text that goes into a file or to a model."""
-MOST_INPUT = 256 * 1024
+MOST_INPUT = 1 << 20
 """Bytes of an input that can be judged and shown."""
+DEEPEST = 20
 MOST_NAME = 100
 
 # fmt: off
@@ -64,11 +65,13 @@ def canonical_input(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_too_large(shown: Mapping[str, Any]) -> bool:
-    """Whether a canonical input is too large to be judged."""
-    try:
-        return len(msgspec.json.encode(shown)) > MOST_INPUT
-    except (ValueError, RecursionError):
-        return True
+    """Whether an input is too large, or nested too deeply, to be judged and shown."""
+    return _is_deep(shown, DEEPEST) or len(msgspec.json.encode(shown)) > MOST_INPUT
+
+
+def _is_deep(value: Any, most: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(most <= 0 or _is_deep(item, most - 1) for item in inner)
 
 
 def regiven(given: Mapping[str, Any], granted: Mapping[str, Any]) -> dict[str, Any]:
