@@ -71,22 +71,24 @@ def inclusive(reported: Any, given: str, generated: str) -> Usage | None:
     prompt, output = tokens(said.get(f"{given}_tokens")), tokens(said.get(f"{generated}_tokens"))
     if prompt is None and output is None:
         return None
-    prompt, output = prompt or 0, output or 0
+    output, total = output or 0, tokens(said.get("total_tokens")) or 0
+    prompt = max(0, total - output) if prompt is None else prompt
     details, of_output = record(said.get(f"{given}_tokens_details")), record(said.get(f"{generated}_tokens_details"))
     read = _first(details.get("cached_tokens"), said.get("prompt_cache_hit_tokens"), said.get("cached_tokens"),
                   said.get("cache_read_input_tokens"))  # fmt: skip
     written = _first(details.get("cache_write_tokens"), details.get("cache_creation_tokens"),
                      said.get("cache_creation_input_tokens"))  # fmt: skip
     reasoned = _first(of_output.get("reasoning_tokens"), said.get("reasoning_tokens"))
-    total = tokens(said.get("total_tokens"))
-    beside = total is not None and total - prompt - output
-    if beside and reasoned and beside in (reasoned, reasoned + read + written):
-        output += reasoned
-        beside -= reasoned
-    if read + written > prompt or (beside and beside == read + written):
-        prompt += read + written
+    cached = read + written
+    beside = max(0, total - prompt - output)
+    if cached > prompt or (cached and beside != reasoned and beside in (cached, cached + reasoned)):
+        prompt += cached
+        beside = max(0, beside - cached)
+    # What a total has besides was thought, and is billed as output.
+    output += beside
+    reasoned = max(reasoned, beside)
     return Usage(
-        input=prompt - read - written,
+        input=prompt - cached,
         output=output,
         cache_read=read,
         cache_write=written,
