@@ -84,7 +84,7 @@ class Call:
 
 class Acp(Dialect):
     """A session with one agent. It grants no other input than the one asked for. A denial cannot say why: the reasons
-    are the next prompt, once the turn has ended, for an agent whose turn is broken off may be left without its memory."""
+    are the next prompt, once the turn has ended. A turn that is broken off for them may leave a memory with holes."""
 
     suspends = True
 

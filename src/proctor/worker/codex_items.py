@@ -12,6 +12,7 @@ from proctor.worker import tools
 from proctor.worker.base import MAX_FIGURE, Result, Tool, Usage
 
 SHELLS = ("sh", "bash", "zsh", "dash")
+MOST_READ = 64 * 1024
 
 
 class Change(msgspec.Struct):
@@ -102,9 +103,9 @@ def patch_input(changes: list[Change]) -> dict[str, Any]:
 
 
 def unwrapped(command: str) -> str:
-    """What a shell is given to run, out of `/bin/bash -lc '…'`; anything else as it is."""
+    """What a shell is given to run, out of `/bin/bash -lc '…'`; anything else, or what is long to read, as it is."""
     try:
-        words = shlex.split(command)
+        words = shlex.split(command) if len(command) < MOST_READ else []
     except ValueError:
         return command
     if len(words) == 3 and words[0].rpartition("/")[2] in SHELLS and words[1] in ("-c", "-lc"):
