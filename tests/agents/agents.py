@@ -64,5 +64,5 @@ def version(agent: Agent) -> str:
     flags = ("--help",) if agent.name == "mini" else ("--version",)
     quiet = {**os.environ, "MSWEA_SILENT_STARTUP": "", "MSWEA_CONFIGURED": "true"}
     done = subprocess.run([agent.program, *flags], capture_output=True, text=True, timeout=60, env=quiet, check=False)
-    found = re.search(r"\d+\.\d+\.\d+[\w.-]*", done.stdout + done.stderr)
+    found = re.search(r"\d+(\.\d+)+(-\w+)*", done.stdout + done.stderr)
     return found[0] if found else "unknown"
