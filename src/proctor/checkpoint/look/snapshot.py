@@ -29,11 +29,13 @@ from proctor.checkpoint.store.borrow import missing
 from proctor.checkpoint.store.draft import Draft
 from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, joined, split
 from proctor.checkpoint.store.treeobjects import Entry, TreeObjects, Unread
-from proctor.checkpoint.view import NOTHING, raw_deltas
+from proctor.checkpoint.view import NOTHING, Delta, raw_deltas
 from proctor.errors import UsageError
 
 _ROUNDS = 3
 _PACK_FROM = 64
+_FEW = 1_000
+"""Files that differ, up to which their folders are rewritten here; of more, git itself is quicker."""
 _FORCED = 200
 """Paths that one command line may name."""
 _PACKED = ("core.bigFileThreshold=1",)
@@ -239,16 +241,19 @@ class WorkingTree:
     def _tree_of(self, draft: Draft, base: str = "") -> str:
         """The tree of files that the draft's index holds; `base` is one of which it differs little, if that is known.
 
-        Git writes an index anew when it is asked for its tree: here only what differs is written.
+        Git writes an index anew when it is asked for its tree: here only what differs is written, if that is little.
         """
         if base:
             with contextlib.suppress(GitFailed, Unread):
-                return self._changed(draft, base)
+                command = ("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base)
+                changes = raw_deltas(split(draft.run(*command)))
+                if len(changes) <= _FEW:
+                    return self._rewritten(draft, base, changes)
         return draft.run("write-tree").decode().strip()
 
-    def _changed(self, draft: Draft, base: str) -> str:
-        """The tree of files, from what in the draft's index is not as in `base`. Raises `Unread` if an object is lost
-        that a folder on the way names, as git would."""
+    def _rewritten(self, draft: Draft, base: str, changes: Iterable[Delta]) -> str:
+        """The tree `base` with changes. Raises `Unread` if an object is lost that a folder on the way names: git, too,
+        would notice."""
         written, named = set[str](), set[str]()
 
         def write(body: bytes) -> str:
@@ -256,10 +261,8 @@ class WorkingTree:
             named.update(inner for _, inner in tree_entries(body).values())
             return oid
 
-        said = draft.run("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base)
         edits: dict[bytes, Entry | None] = {
-            delta.path: None if delta.new == NOTHING else (b"%o" % delta.new_mode, delta.new)
-            for delta in raw_deltas(split(said))
+            delta.path: None if delta.new == NOTHING else (b"%o" % delta.new_mode, delta.new) for delta in changes
         }
         files = self.trees.rewritten(base, edits, write)[0] or draft.put("tree", b"")
         if missing(self._git, named - written, draft.env):
