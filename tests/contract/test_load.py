@@ -328,6 +328,12 @@ def test_a_key_is_named_by_its_place_and_never_written_down(refusal: Refusal) ->
     assert "sk-secret" not in line
 
 
+def test_one_price_stands_for_all_kinds_of_tokens(write: Write) -> None:
+    prices = load(write(SMALLEST + "gateway: {prices: {m: $3, n: {input: $3, output: $15}}}\n")).gateway.prices
+    assert (prices["m"].input, prices["m"].output, prices["m"].cache_write_1h) == (3_000_000,) * 3
+    assert prices["n"].cache_write_1h is None
+
+
 def test_d1_a_price_of_zero_is_free_and_nothing_else_is_taken_for_zero(refusal: Refusal, write: Write) -> None:
     assert load(write(SMALLEST + "gateway: {prices: {m: 0}}\n")).gateway.prices["m"].output == 0
     for wrong in ("", "free", "-1", "{input: 1}", "[]", "off"):

@@ -332,7 +332,8 @@ class Price(Section):
     @model_validator(mode="before")
     @classmethod
     def _one_for_all(cls, value: Any) -> Any:
-        return {"input": value, "output": value} if isinstance(value, str | int | float) else value
+        alone = isinstance(value, str | int | float)
+        return dict.fromkeys(("input", "output", "cache_write_1h"), value) if alone else value
 
 
 class Gateway(Section):
