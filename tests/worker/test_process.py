@@ -14,7 +14,7 @@ import pytest
 from proctor.doors import door as doors
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import DOOR, Policy
-from proctor.worker.base import Ask, Note, Resting, Tool, TurnEnded, WorkerEvent
+from proctor.worker.base import Ask, Note, Resting, Tool, Trouble, TurnEnded, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 from proctor.worker.process import MAX_UNSENT, Worker, start
 
@@ -41,6 +41,8 @@ class Words(Dialect):
         if line.startswith(b"huge"):
             self.tell(Tool("shell", {"command": "x" * 2_000_000}))
             self.tell(Ask("a", "shell", {"command": "x" * 2_000_000}))
+        if line == b"raise":
+            raise KeyError(line)
         if line in WORDS:
             self.tell(WORDS[line])
 
@@ -109,6 +111,14 @@ def test_each_line_comes_with_its_events_and_what_is_told_between_without_one(tm
     assert done.lines[0] == ("harness", b"", (Note("begun"),))
     assert ("stdout", b"hm", (Note("hm"),)) in done.lines
     assert ("stderr", b"x", ()) in done.lines
+
+
+def test_a_line_on_which_a_dialect_fails_is_kept_and_costs_no_other(tmp_path: Path) -> None:
+    done = run(tmp_path, sh("printf 'raise\\nhm\\n'", Stdin.NOTHING))
+    assert done.lines[1:] == [
+        ("stdout", b"raise", (Trouble("a line could not be read: KeyError"),)),
+        ("stdout", b"hm", (Note("hm"),)),
+    ]
 
 
 @pytest.mark.parametrize(("stdin", "read"), [(Stdin.BRIEF, "the brief"), (Stdin.NOTHING, ""), (Stdin.OPEN, "hello")])

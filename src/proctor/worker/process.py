@@ -21,7 +21,7 @@ from proctor.doors.door import Door
 from proctor.sandbox.policy import DOOR, Policy
 from proctor.sandbox.running import Exit, Running
 from proctor.worker import tools
-from proctor.worker.base import Ask, Resting, Tool, TurnEnded, WorkerEvent
+from proctor.worker.base import Ask, Resting, Tool, Trouble, TurnEnded, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 
 MAX_LINE = 8 * 1024 * 1024
@@ -213,6 +213,8 @@ class Worker:
         self._told = told
         try:
             self._dialect.heard(source, line)
+        except Exception as error:  # no line may cost those that follow it
+            told.append(Trouble(f"a line could not be read: {type(error).__name__}"))
         finally:
             self._told = None
         self._on_line(source, line, tuple(told))
