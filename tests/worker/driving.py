@@ -28,10 +28,7 @@ async def drive(
     for name, text in launch.files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
-    path = os.pathsep.join(filter(None, (os.environ["PATH"],)))
-    environment = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1"} | dict(
-        launch.environment
-    )
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **launch.environment}
     process = await asyncio.create_subprocess_exec(
         shutil.which(launch.argv[0]) or launch.argv[0],
         *launch.argv[1:],

@@ -316,7 +316,7 @@ JUNK = [
     b"", b"Error: something", b"{", b"[1]", b"null", b'{"method": 7}', b'{"id": 1}', b'{"id": true, "result": 1}',
     b'{"id": [1], "method": "item/fileChange/requestApproval"}', b'{"method": "item/started", "params": {"item": 5}}',
     b'{"method": "later", "params": {"x": {}}}', b'{"a": ' + b"[" * 200_000, b'{"method": "error", "params": "\xff"}',
-    b'{"type": 5}', b'{"type": "item.completed", "item": {"type": []}}', b'{"type": "turn.completed", "usage": {"a": 1}}',
+    b'{"type": 5}', b'{"type": "item.completed", "item": {"type": []}}', b'{"type": "turn.completed", "usage": {}}',
 ]
 # fmt: on
 
@@ -343,8 +343,9 @@ VALUES = st.recursive(
 )
 METHODS = st.sampled_from(
     [
-        "item/started", "item/completed", "turn/completed", "thread/tokenUsage/updated", "error", "item/tool/requestUserInput",
-        "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "serverRequest/resolved",
+        "item/started", "item/completed", "turn/completed", "thread/tokenUsage/updated", "error",
+        "item/tool/requestUserInput", "item/commandExecution/requestApproval",
+        "item/fileChange/requestApproval", "serverRequest/resolved",
     ]
 )  # fmt: skip
 

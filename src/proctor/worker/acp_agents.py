@@ -105,6 +105,7 @@ def _gemini(command: tuple[str, ...], setting: Setting) -> Launch:
             "GEMINI_CLI_NO_RELAUNCH": "true",
         },
         files={".gemini/settings.json": json.dumps(settings), ".gemini/patience.json": json.dumps(patience)},
+        home=True,
         stdin=Stdin.OPEN,
         programs=command[:1],
     )
@@ -127,6 +128,7 @@ def _qwen(command: tuple[str, ...], setting: Setting) -> Launch:
             "QWEN_CODE_API_TIMEOUT_MS": str(FOREVER * 1000),
         },
         files={".qwen/settings.json": json.dumps(settings)},
+        home=True,
         stdin=Stdin.OPEN,
         programs=command[:1],
     )
