@@ -8,6 +8,7 @@ from proctor.contract.load import load
 from proctor.contract.model import Contract
 from proctor.errors import UsageError
 from proctor.supervisor import policies
+from proctor.words import Api
 
 CONTRACT = """\
 goal: try
@@ -51,3 +52,37 @@ def test_without_walls_the_operator_s_keys_are_emptied_but_for_those_that_are_gr
     inside = policies.base(tmp_path, contract(tmp_path, kind="none")).environment
     assert (inside["ONE"], inside["GRANTED"]) == ("", "key-two-0123456789")
     assert "ONE" not in policies.base(tmp_path, contract(tmp_path)).environment
+
+
+@pytest.mark.parametrize(
+    ("upstreams", "apis"),
+    [
+        ("{}", ()),
+        ("{main: {base_url: http://h}}", ()),
+        ("{openai: {base_url: http://h}}", (Api.CHAT,)),
+        ("{a: {base_url: http://h, speaks: gemini}, anthropic: {base_url: http://h}}", (Api.MESSAGES, Api.GEMINI)),
+        ("{a: {base_url: http://h, speaks: gemini}, main: {base_url: http://h}}", ()),
+    ],
+)
+def test_a_worker_is_told_what_its_upstreams_can_be_asked_through(
+    tmp_path: Path, upstreams: str, apis: tuple[Api, ...]
+) -> None:
+    text = CONTRACT.format(key="env:ONE", kind="bwrap").partition("gateway:")[0]
+    (tmp_path / "proctor.yaml").write_text(f"{text}gateway: {{upstream: {upstreams}}}\n")
+    assert policies.apis(load(tmp_path)) == apis
+
+
+@pytest.mark.parametrize(
+    ("approvals", "asks"),
+    [
+        ("{}", True),
+        ('{allow: ["*(*)"]}', False),
+        ('{allow: ["*(*)"], deny: ["shell(rm *)"]}', True),
+        ('{allow: ["read(*)"]}', True),
+    ],
+)
+def test_a_worker_asks_nothing_where_all_is_allowed(tmp_path: Path, approvals: str, asks: bool) -> None:
+    contract(tmp_path)
+    with (tmp_path / "proctor.yaml").open("a") as file:
+        file.write(f"approvals: {approvals}\n")
+    assert policies.asks(load(tmp_path)) is asks

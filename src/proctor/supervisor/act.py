@@ -169,9 +169,9 @@ async def _gateway(s: Session, desk: Desk, intent: ev.IterationStarted, folder: 
 
 
 def _setting(s: Session, intent: ev.IterationStarted, brief: str) -> Setting:
-    return Setting(
-        brief, intent.model, f"http://{GATEWAY}", policies.TOKEN, str(s.workspace), policies.instructions(s.workspace)
-    )
+    instructions, apis = policies.instructions(s.workspace), policies.apis(s.terms.contract)
+    base = f"http://{GATEWAY}"
+    return Setting(brief, intent.model, base, policies.TOKEN, str(s.workspace), instructions, apis)
 
 
 async def _put_away(s: Session, running: Running) -> None:

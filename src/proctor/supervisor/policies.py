@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from proctor.journal import events as ev
 from proctor.sandbox import agents, host
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.supervisor.terms import Terms
+from proctor.words import Api
 from proctor.workspace import files
 
 if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of its time to load
@@ -85,6 +87,8 @@ def _blanked(contract: Contract) -> dict[str, str]:
 
 FAMILIES = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "google": "gemini"}
 """Names of upstreams that say which language they speak."""
+APIS = {"anthropic": Api.MESSAGES, "openai": Api.CHAT, "gemini": Api.GEMINI}
+"""Of each family what all that speak it understand."""
 
 
 def upstreams(workspace: Path, contract: Contract) -> tuple[Upstream, ...]:
@@ -96,7 +100,7 @@ def upstreams(workspace: Path, contract: Contract) -> tuple[Upstream, ...]:
             name,
             given.base_url,
             _key(given.key, workspace, contract) if given.key else None,
-            speaks=frozenset(given.speaks or filter(None, [FAMILIES.get(name.lower())])),
+            speaks=_families(name, given.speaks),
             auth=given.auth or "",
             query=given.query,
             headers=given.headers,
@@ -119,6 +123,16 @@ def _key(where: str, workspace: Path, contract: Contract) -> str:
                 f"gateway.upstream: {where}: a worker can read it there: keep it in your home, or name it in state.hide"
             )
     return read_key(where, os.environ, workspace)
+
+
+def _families(name: str, given: Iterable[str]) -> frozenset[str]:
+    return frozenset(given or filter(None, [FAMILIES.get(name.lower())]))
+
+
+def apis(contract: Contract) -> tuple[Api, ...]:
+    """What a model can be asked through; none where any will do."""
+    spoken = [_families(name, given.speaks) for name, given in contract.gateway.upstream.items()]
+    return tuple(APIS[family] for family in sorted(frozenset().union(*spoken))) if all(spoken) else ()
 
 
 def asks(contract: Contract) -> bool:
