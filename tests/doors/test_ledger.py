@@ -22,7 +22,8 @@ from models.truth import Served, micro
 from proctor.journal import events as ev
 from proctor.words import CallEnd, Source
 
-CALLS = 1000
+COUNTS = (300, pytest.param(1000, marks=pytest.mark.cases))
+"""Calls of one session: the few take seconds."""
 BOUND = 0.10
 """Share of what the cut and unreported calls came to that their estimates, together, may be off by."""
 
@@ -47,12 +48,12 @@ raise SystemExit(asked != {tuple(map(int, line.split()[:2])) for line in open("d
 class Run:
     """What is left when all is over. `received` are the answers that the worker had whole, by the provider's id."""
 
+    calls: int
     served: list[Served]
     rows: list[ev.ModelCall]
     asked: list[ev.ModelAsked]
     received: set[str]
     killed_after: int
-    kinds: dict[int, str]
     status: dict[str, Any]
 
     def measured(self) -> list[Served]:
@@ -63,10 +64,11 @@ class Run:
         return [row for row in found.values() if row.message in known or row.message in self.received]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+@pytest.fixture(scope="module", params=COUNTS)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     place = tmp_path_factory.mktemp("ledger")
-    calls = ledger_calls.mixed(CALLS, 5)
+    count = request.param
+    calls = ledger_calls.mixed(count, 5)
     workspace = Workspace(place / "w")
     workspace.path.mkdir()
     patch = pytest.MonkeyPatch()
@@ -75,7 +77,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         with Models(ledger_calls.script) as models:
             _write(workspace.path, models.url, ledger_calls.as_json(calls))
             first = workspace.start()
-            models.wait(lambda rows: len(rows) >= CALLS // 2 or first.poll() is not None)
+            models.wait(lambda rows: len(rows) >= count // 2 or first.poll() is not None)
             before = len(models.rows)
             os.kill(workspace.supervisor() or 0, signal.SIGKILL)
             first.wait(20)
@@ -85,12 +87,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             assert models.failures == []
             log = [line.split() for line in (workspace.path / "done.log").read_text().splitlines()]
             yield Run(
+                calls=count,
                 served=models.calls(),
                 rows=[event for event in workspace.events("model_call") if isinstance(event, ev.ModelCall)],
                 asked=[event for event in workspace.events("model_asked") if isinstance(event, ev.ModelAsked)],
                 received={message for _, _, ended, message in log if ended == "whole"},
                 killed_after=before,
-                kinds={call.n: call.kind for call in calls},
                 status=workspace.status(),
             )
     finally:
@@ -123,7 +125,7 @@ def _write(folder: Path, url: str, calls: str) -> None:
 def test_every_reported_call_is_exact_in_tokens_tools_and_micro_dollars(run: Run) -> None:
     counted = {row.message: row for row in run.rows if row.end is CallEnd.ANSWERED and not row.duplicate}
     measured = run.measured()
-    assert len(measured) > CALLS * 0.8
+    assert len(measured) > run.calls * 0.8
     for truth in measured:
         row = counted[truth.message]
         kinds = (row.input, row.output, row.cache_read, row.cache_write, row.cache_write_1h, row.reasoning)
@@ -152,7 +154,7 @@ def test_the_calls_that_the_kill_took_are_settled_from_what_was_reserved(run: Ru
 def test_an_answer_that_comes_twice_counts_once_and_one_that_is_asked_for_twice_is_billed_twice(run: Run) -> None:
     ids = [row.message for row in run.served if row.whole and row.message.startswith("same")]
     twice = {id for id in ids if ids.count(id) == 2}
-    assert len(twice) > CALLS * 0.03
+    assert len(twice) > run.calls * 0.03
     duplicates = [row for row in run.rows if row.duplicate]
     assert {row.message for row in duplicates} <= twice
     assert len(duplicates) >= len(twice) - 8  # those on both sides of the kill are counted twice rather than not at all
@@ -166,7 +168,7 @@ def test_calls_that_were_cut_are_estimated_within_a_bound(run: Run, capsys: pyte
     messages = {row.message for row in unsure}
     estimates = [row for row in run.rows if row.message in messages or row.source is Source.ESTIMATED]
     estimates = [row for row in estimates if row.end is not CallEnd.LOST]
-    assert len(unsure) > CALLS * 0.05
+    assert len(unsure) > run.calls * 0.05
     truth = sum(row.tokens.input + row.tokens.output for row in unsure)
     guess = sum(row.input + row.output for row in estimates)
     paid = sum(micro(row.model, row.tokens) or 0 for row in unsure)
