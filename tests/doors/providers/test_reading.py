@@ -222,7 +222,7 @@ GENERATED = {
 
 
 @pytest.mark.parametrize("kind", STREAMS)
-@pytest.mark.parametrize("step", [0, 1, 2, 3, 7, 64])
+@pytest.mark.parametrize("step", [0, 1, 7])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_a_stream_says_all_that_counts_wherever_its_chunks_are_cut(kind: str, step: int, end: bytes) -> None:
     path, raw = STREAMS[kind]

@@ -174,6 +174,17 @@ def test_what_a_message_spent_on_compaction_is_in_none_of_its_sums_and_counted()
     assert one.usage == Usage(203_000, 4_500)
 
 
+def test_an_event_is_known_by_its_type_wherever_it_stands_and_by_nothing_else() -> None:
+    delta = b'{"index":0,"delta":{"text":"seen"},"type":"content_block_delta"}'
+    assert read(MESSAGES, events(delta)).generated() == b"seen"
+    assert read(RESPONSES, events(b'{"delta":"seen","type":"response.output_text.delta"}')).generated() == b"seen"
+    block = {"type": "tool_use", "name": "content_block_delta"}
+    start = {"type": "content_block_start", "index": 0, "content_block": block}
+    assert read(MESSAGES, events(start, {"type": "content_block_stop", "index": 0})).named == ["content_block_delta"]
+    item = {"name": "response.x.delta", "type": "function_call"}
+    assert read(RESPONSES, events({"type": "response.output_item.done", "item": item})).named == ["response.x.delta"]
+
+
 def test_a_blocked_prompt_is_a_whole_answer() -> None:
     one = read(GEMINI, events({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 4}}))
     assert (one.usage, one.final, one.complete) == (Usage(4), True, True)

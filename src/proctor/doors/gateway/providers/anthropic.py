@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked, Limited, Refusal
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.limits import later
-from proctor.doors.gateway.providers.reading import START, Answer, decoded, nonsense, record, rows, tier, tokens, word
+from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tier, tokens, word
 from proctor.words import Api
 
 _LEAST_THINKING: Final = 1_024
@@ -109,6 +110,7 @@ class _Event(msgspec.Struct):
     error: Any = None
 
 
+_LIGHT: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"content_block_delta"')
 _EVENT: Final = msgspec.json.Decoder(_Event)
 
 
@@ -137,6 +139,8 @@ class _Message(Answer):
             case "content_block_stop":
                 if isinstance(event.index, int) and event.index in self._open:
                     self.called(self._open.pop(event.index))
+            case "content_block_delta":
+                self.wrote_light(data)
             case "message_delta":
                 self._report(event.usage)
                 # What the start says of the output is no more than that it began.
@@ -150,7 +154,7 @@ class _Message(Answer):
                 self.failed(event.error)
 
     def light(self, data: bytes) -> bool:
-        return b'"content_block_delta"' in data[:START]
+        return _LIGHT.match(data) is not None
 
     def delta(self, data: bytes) -> Iterator[Any]:
         event = decoded(_EVENT, data)

@@ -20,11 +20,9 @@ MOST_TOKENS: Final = 10**9
 MOST_GENERATED: Final = 1 << 20
 """Bytes of generated text that are kept for an estimate."""
 _PENDING: Final = 1 << 18
-_MOST_NAMED: Final = 4_096
+MOST_NAMED: Final = 4_096
 _USUAL: Final = ("default", "auto", "standard", "standard_only", "on_demand")
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
-START: Final = 96
-"""Bytes of an event within which its type stands, if it comes first."""
 
 T = TypeVar("T")
 
@@ -182,8 +180,7 @@ class Answer:
         for data in pending:
             if self._length > MOST_GENERATED:
                 return
-            for text in self.delta(data):
-                self.wrote(text)
+            self.wrote_light(data)
 
     def _read_document(self, whole: bytes) -> None:
         value = parsed(whole)
@@ -215,6 +212,10 @@ class Answer:
             self._texts.append(piece)
             self._length += len(piece)
 
+    def wrote_light(self, data: bytes) -> None:
+        for text in self.delta(data):
+            self.wrote(text)
+
     def wrote_all(self, value: Any) -> None:
         """All words in a piece of what was generated."""
         self.wrote(counted([value]).decode())
@@ -229,7 +230,7 @@ class Answer:
 
     def called(self, name: Any) -> None:
         """One call of a tool."""
-        if len(self.named) < _MOST_NAMED:
+        if len(self.named) < MOST_NAMED:
             self.named.append(word(name) or "?")
 
     def failed(self, error: Any) -> None:

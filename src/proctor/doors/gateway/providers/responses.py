@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.openai import OpenAI
-from proctor.doors.gateway.providers.reading import START, Answer, decoded, inclusive, record, rows, tier, word
+from proctor.doors.gateway.providers.reading import MOST_NAMED, Answer, decoded, inclusive, record, rows, tier, word
 from proctor.words import Api
 
 _CALLS: Final = {
@@ -89,6 +90,7 @@ class _Detail(msgspec.Struct):
     message: Any = None
 
 
+_LIGHT: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"response\.[\w.]{1,80}\.delta"')
 _EVENT: Final = msgspec.json.Decoder(_Event)
 _DETAIL: Final = msgspec.json.Decoder(_Detail)
 
@@ -106,6 +108,8 @@ class _Response(Answer):
         if event.type == "response.output_item.done":
             detail = decoded(_DETAIL, data)
             self._item(record(detail.item) if detail else {})
+        elif event.type.endswith(".delta"):
+            self.wrote_light(data)
         elif event.type == "error":
             detail = decoded(_DETAIL, data) or _Detail()
             self.failed(detail.error or {"code": detail.code, "message": detail.message})
@@ -113,7 +117,7 @@ class _Response(Answer):
             self._response(response, ended=event.type in _ENDS)
 
     def light(self, data: bytes) -> bool:
-        return b'.delta"' in data[:START]
+        return _LIGHT.match(data) is not None
 
     def delta(self, data: bytes) -> Iterator[Any]:
         detail = decoded(_DETAIL, data)
@@ -132,8 +136,8 @@ class _Response(Answer):
         if not isinstance(kind, str) or kind not in _CALLS:
             return
         key = word(item.get("call_id")) or word(item.get("id"))
-        if not key or key not in self._done:
-            self._done.add(key)
+        if key not in self._done and len(self._done) < MOST_NAMED:
+            self._done.update(filter(None, (key,)))
             self.called(item.get("name") or _CALLS[kind])
 
     def _response(self, said: _Body, ended: bool) -> None:
