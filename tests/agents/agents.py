@@ -17,24 +17,28 @@ REQUIRED = "PROCTOR_AGENTS_REQUIRED"
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """`worker` is the contract's; `asks` whether it can put a question at all, `tools` whether it calls any."""
+    """`worker` is the contract's; `prefix` what its first call has of tokens, roughly; `asks` whether it can put a
+    question at all, `tools` whether it calls any."""
 
     name: str
     worker: str
     program: str
     install: str
+    prefix: int
     asks: bool = True
     tools: bool = True
 
 
 AGENTS = (
-    Agent("claude", "{kind: claude, model: claude-sonnet-4-5}", "claude", "npm: @anthropic-ai/claude-code"),
-    Agent("codex", "{kind: codex, model: gpt-5.5}", "codex", "npm: @openai/codex"),
-    Agent("opencode", "{kind: acp, agent: opencode, model: claude-haiku-4-5}", "opencode", "npm: opencode-ai"),
-    Agent("gemini", "{kind: acp, agent: gemini, model: gemini-2.5-flash}", "gemini", "npm: @google/gemini-cli"),
-    Agent("qwen", "{kind: acp, agent: qwen, model: gpt-5-mini}", "qwen", "npm: @qwen-code/qwen-code"),
-    Agent("aider", "{kind: command, agent: aider, model: gpt-4o-mini}", "aider", "PyPI: aider-chat", False, False),
-    Agent("mini", "{kind: command, agent: mini, model: gpt-5-mini}", "mini", "PyPI: mini-swe-agent", False),
+    Agent("claude", "{kind: claude, model: claude-sonnet-4-5}", "claude", "npm: @anthropic-ai/claude-code", 27_000),
+    Agent("codex", "{kind: codex, model: gpt-5.5}", "codex", "npm: @openai/codex", 9_500),
+    Agent("opencode", "{kind: acp, agent: opencode, model: claude-haiku-4-5}", "opencode", "npm: opencode-ai", 8_000),
+    Agent("gemini", "{kind: acp, agent: gemini, model: gemini-2.5-flash}", "gemini", "npm: @google/gemini-cli", 12_000),
+    Agent("qwen", "{kind: acp, agent: qwen, model: gpt-5-mini}", "qwen", "npm: @qwen-code/qwen-code", 19_000),
+    Agent(
+        "aider", "{kind: command, agent: aider, model: gpt-4o-mini}", "aider", "PyPI: aider-chat", 2_700, False, False
+    ),
+    Agent("mini", "{kind: command, agent: mini, model: gpt-5-mini}", "mini", "PyPI: mini-swe-agent", 900, False),
 )
 BY_NAME = {agent.name: agent for agent in AGENTS}
 ASKING = tuple(agent for agent in AGENTS if agent.asks)

@@ -140,11 +140,8 @@ def runs_pytest(cell: Cell) -> None:
 
 
 def _tested_by_aider(cell: Cell) -> None:
-    """It runs no command that a model asks for, but one that it is told to after each edit; what that says goes back
-    to the model."""
-    path = cell.workspace.path / "proctor.yaml"
-    command = f'command: [aider, --auto-test, --test-cmd, "{PYTEST}"]'
-    path.write_text(path.read_text().replace("agent: aider", f"agent: aider, {command}"))
+    """It runs no command that a model asks for."""
+    _after_each_edit(cell, PYTEST)
     half = OLD.replace("Rows out of", "Rows from")
     first = Turn("A first try.", (Edit(READER, OLD, half),))
 
@@ -155,6 +152,13 @@ def _tested_by_aider(cell: Cell) -> None:
     cell.models.script = script
     cell.run()
     assert len(cell.models.calls()) == 2
+
+
+def _after_each_edit(cell: Cell, command: str) -> None:
+    """Aider runs a command that it is told to after each edit; what that says goes back to the model."""
+    path = cell.workspace.path / "proctor.yaml"
+    told = f'command: [aider, --auto-test, --test-cmd, "{command}"]'
+    path.write_text(path.read_text().replace("agent: aider", f"agent: aider, {told}"))
 
 
 def is_allowed(cell: Cell) -> None:
@@ -193,22 +197,27 @@ def is_denied(cell: Cell) -> None:
 
 
 def meets_a_ceiling(cell: Cell) -> None:
-    """The third call of one task does not fit: it is refused, nothing more is asked, and what was done is kept."""
-    big = Tokens(90_000, 600)
-    look, change = Turn(LOOK.say, LOOK.do, tokens=big), Turn(CHANGE.say, CHANGE.do, tokens=big)
-    cell.models.script = steps(look, change, then=Turn("And on.", (Shell("cat PLAN.md"),), tokens=big))
+    """The call after that in which the work is done does not fit: it is refused, no other is asked for, and the work is
+    kept and judged."""
+    share = Tokens(8 * cell.agent.prefix, 100)
+    look, change = Turn(LOOK.say, LOOK.do, tokens=share), Turn(CHANGE.say, CHANGE.do, tokens=share)
+    cell.models.script = steps(look, change, then=Turn("And on.", (Shell("cat PLAN.md"),), tokens=share))
     if not cell.agent.tools:
-        alone = Turn(CHANGE.say, CHANGE.do, tokens=Tokens(170_000, 600))
+        _after_each_edit(cell, "ls /no/such/folder")
+        alone = Turn(CHANGE.say, CHANGE.do, tokens=Tokens(19 * cell.agent.prefix, 100))
         cell.models.script = lambda _: alone
     cell.run(3)
     status = cell.workspace.status()
     assert (status["status"], status["why"]) == ("parked", "budget:tokens")
-    answered = [row for row in cell.models.calls() if row.status == 200]
-    assert len(answered) == (2 if cell.agent.tools else 1)
-    refused = [row for row in cell.workspace.events("model_call") if isinstance(row, ev.ModelCall)]
-    refused = [row for row in refused if row.end is CallEnd.REFUSED]
-    assert refused
-    assert status["budget"]["tokens"]["used"] <= 200_000
+    assert len([row for row in cell.models.calls() if row.status == 200]) == (2 if cell.agent.tools else 1)
+    rows = [row for row in cell.workspace.events("model_call") if isinstance(row, ev.ModelCall)]
+    assert [row for row in rows if row.end is CallEnd.REFUSED]
+    assert status["budget"]["tokens"]["used"] <= _ceiling(cell.agent)
+
+
+def _ceiling(agent: Agent) -> int:
+    """Tokens: room for two calls of eight times the usual, not for three."""
+    return 20 * agent.prefix
 
 
 def is_killed(cell: Cell) -> None:
@@ -269,7 +278,7 @@ def tried(agent: Agent, scenario: str, folder: Path) -> str:
         return NOT_APPLICABLE
     ceiling = scenario == "ceiling"
     with Models() as models:
-        cell = Cell.made(agent, folder, models, tokens="200k" if ceiling else "5M", tasks=1 + ceiling)
+        cell = Cell.made(agent, folder, models, tokens=str(_ceiling(agent)) if ceiling else "5M", tasks=1 + ceiling)
         try:
             SCENARIOS[scenario](cell)
             cell.verified()
