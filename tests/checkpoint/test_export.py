@@ -93,6 +93,19 @@ def test_an_older_checkpoint_is_exported_as_it_was(work: Path, store: Store, tmp
     assert (tmp_path / "clone" / "README").read_text() == "a project\n"
 
 
+def test_a_bundle_that_would_be_part_of_the_next_checkpoint_is_refused(
+    work: Path, store: Store, tmp_path: Path
+) -> None:
+    taken = store.snapshot("c1")
+    (tmp_path / "here").symlink_to(work)
+    for place in (work / "out.bundle", work / "src/../out.bundle", tmp_path / "here/src/out.bundle"):
+        with pytest.raises(UsageError, match="in the workspace"):
+            store.bundle(taken.commit, place, name="b", message="")
+        assert not place.exists()
+    store.bundle(taken.commit, work / ".proctor/out.bundle", name="b", message="")
+    assert store.snapshot("c2").tree == taken.tree
+
+
 def test_a_file_that_is_there_is_never_overwritten(work: Path, store: Store, tmp_path: Path) -> None:
     taken = store.snapshot("c1")
     (tmp_path / "out.bundle").write_text("mine")

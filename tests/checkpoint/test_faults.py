@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -67,6 +68,16 @@ def test_damage_to_what_can_be_made_anew_is_repaired(
     assert [change.path for change in store.diff(before.commit, after.commit)] == ["README"]
     store.restore(after.commit, before.commit)
     assert photograph(work) == was
+
+
+@pytest.mark.parametrize("seen", ["[1]", "[1,2,3,4,5,6]", '["a",2,3,4,5]', "7"])
+def test_a_note_that_says_something_odd_is_as_good_as_none(store: Store, work: Path, place: Path, seen: str) -> None:
+    before = store.snapshot("c1")
+    known = place / "known"
+    body = json.loads(known.read_bytes())
+    known.write_text(json.dumps(body | {"fresh": {"README": json.loads(seen)}}))
+    write(work / "README", "changed\n")
+    assert [change.path for change in store.diff(before.commit, store.snapshot("c2").commit)] == ["README"]
 
 
 def test_an_index_with_a_flipped_bit_is_not_believed(

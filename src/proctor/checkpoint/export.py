@@ -32,8 +32,12 @@ class Exported:
 def bundle(git: Git, held: Held, file: Path, *, name: str, message: str, hidden: Collection[str]) -> Exported:
     """Write a bundle with one commit on the branch `name`. `hidden` are files and folders that stay at home.
 
-    The file is there whole or not at all; one that is there already is refused.
+    The file is there whole or not at all; one that is there already is refused, and one that would itself be part of
+    the next checkpoint.
     """
+    place, state = Path(os.path.realpath(file.parent)), git.gitdir.parent
+    if place.is_relative_to(os.path.realpath(git.workspace)) and not place.is_relative_to(os.path.realpath(state)):
+        raise UsageError(f"{file}: in the workspace, so that it would be part of it; name a file outside")
     if os.path.lexists(file):
         raise UsageError(f"{file}: there is something already; name another file")
     if not file.parent.is_dir():

@@ -62,7 +62,7 @@ def test_of_a_repository_above_the_workspace_the_same_is_told(tmp_path: Path) ->
     git.run("branch", "later")
     (part / "main.py").write_text("print(2)\n")
     back = store.restore(store.snapshot("c2").commit, first.commit)
-    assert any("branch later none -> " in line for line in back.said)
+    assert any("branch later created at " in line for line in back.said)
 
 
 def test_a_checkpoint_writes_nothing_into_repositories_and_costs_no_objects_when_nothing_changed(live: Session) -> None:

@@ -51,6 +51,14 @@ def test_the_next_draft_removes_what_a_dead_process_left(memory: Path, git: Git)
         assert list(memory.iterdir()) == []
 
 
+def test_a_draft_that_begins_anew_leaves_nothing(memory: Path, git: Git) -> None:
+    with Draft(git) as one:
+        for size in (1, 2 << 10, 1):
+            one.make_room(size)
+        assert len(list(memory.iterdir())) == 1
+    assert list(memory.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["../kept", "kept", "", "proctor-" + "0" * 32])
 def test_nothing_else_is_removed_for_it(memory: Path, git: Git, name: str) -> None:
     kept = memory / "kept"

@@ -107,7 +107,8 @@ def moved(before: Mapping[bytes, bytes], after: Mapping[bytes, bytes]) -> list[s
     lines = []
     for name in sorted(names, key=lambda name: (name != HEAD, not name.startswith(b"refs/heads/"), name)):
         old, new = (_short(refs.get(name, b"")) for refs in (before, after))
-        lines.append(f"{_called(name)} {old} -> {new}")
+        said = f"{old} -> {new}" if old and new else f"created at {new}" if new else f"removed, was {old}"
+        lines.append(f"{_called(name)} {said}")
     return lines
 
 
@@ -122,4 +123,4 @@ def _called(name: bytes) -> str:
 def _short(value: bytes) -> str:
     if value.startswith(b"ref: "):
         return value[5:].decode("utf-8", "backslashreplace").removeprefix("refs/heads/")
-    return value[:8].decode() or "none"
+    return value[:8].decode()

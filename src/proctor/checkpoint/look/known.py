@@ -51,7 +51,7 @@ class Known:
             return cls(
                 odd=set(map(raw, data["odd"])),
                 ignored=set(map(raw, data["ignored"])),
-                fresh={raw(path): at and tuple(at) for path, at in data["fresh"].items()},
+                fresh={raw(path): at and _signature(at) for path, at in data["fresh"].items()},
                 left={raw(path): int(when) for path, when in data["left"].items()},
                 over={raw(path): tuple(stamp) for path, stamp in data.get("over", {}).items()},
                 coming=set(map(raw, data.get("coming", ()))),
@@ -75,6 +75,11 @@ class Known:
         ).encode()
         if not place.exists() or place.read_bytes() != body:
             write_file(place, body, durable=False)
+
+
+def _signature(numbers: list[int]) -> Signature:
+    mode, size, written, changed, inode = map(int, numbers)
+    return mode, size, written, changed, inode
 
 
 def signature_of(found: os.stat_result) -> Signature:

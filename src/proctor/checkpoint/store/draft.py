@@ -96,14 +96,17 @@ class Draft:
         }
 
     def make_room(self, size: int) -> None:
-        """Prepare for about so many bytes. Many small files are made here for a moment: in memory, if they fit."""
+        """Prepare for about so many bytes, also anew. Many small files are made here for a moment: in memory, if they
+        fit."""
+        self._objects, note = self._folder / "objects", self._folder / _MEMORY
         with contextlib.suppress(OSError):
             free = os.statvfs(SHARED_MEMORY)
             if size < IN_MEMORY and free.f_bavail * free.f_frsize > 8 * IN_MEMORY:
-                name = f"proctor-{secrets.token_hex(16)}"
-                (self._folder / _MEMORY).write_text(name)
-                (SHARED_MEMORY / name).mkdir(mode=0o700)
-                self._objects = SHARED_MEMORY / name
+                if not note.exists():
+                    note.write_text(f"proctor-{secrets.token_hex(16)}")
+                place = SHARED_MEMORY / note.read_text()
+                place.mkdir(mode=0o700, exist_ok=True)
+                self._objects = place
 
     def run(self, *args: str, input: bytes = b"", config: Sequence[str] = ()) -> bytes:
         """Run a command that writes here."""
