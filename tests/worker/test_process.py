@@ -190,15 +190,15 @@ def test_what_a_worker_does_not_read_is_bounded_and_never_waited_for(tmp_path: P
     def flood(running: Run, line: bytes) -> None:
         if line == b"ready":
             assert running.worker is not None
-            for number in range(100):
+            for number in range(250):
                 running.worker.answer("", True, f"{number:04}" + "x" * 99_995)
             running.worker.answer("", True, "done")  # what is small enough still fits
 
     program = "import sys; input(); print('ready', flush=True)\nfor line in sys.stdin: print(line[:4])"
     done = run(tmp_path, Launch(("python3", "-c", program), stdin=Stdin.OPEN), on_line=flood)
     kept = [line for line in done.text if line.isdigit()]
-    assert kept == [f"{number:04}" for number in range(len(kept))]  # in order, whole, without a hole
-    assert len(kept) <= MAX_UNSENT // 100_000 + 2
+    assert kept == sorted(set(kept))  # in order, each whole
+    assert MAX_UNSENT // 100_000 <= len(kept) < 250
     assert done.text[-1] == "done"
 
 

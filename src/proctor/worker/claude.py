@@ -55,7 +55,7 @@ DIAGNOSTIC = "[ede_diagnostic]"
 """What begins an error that only its makers understand."""
 NOTE = 4_000
 MOST_SEEN = 1_000
-"""Ids of messages that are remembered, so that each is counted once."""
+"""Ids of messages, of tasks and of models that are remembered."""
 
 Data = dict[str, Any]
 
@@ -154,8 +154,9 @@ class Claude(Dialect):
                 what = data.get("error_status") or "its answer broke off"
                 self.tell(Trouble(f"asks the model again: {str(what)[: tools.MOST_NAME]}"))
             case "permission_denied":
-                self.tell(Note(f"denied by itself: {_text(data, 'tool_name')}: {_text(data, 'message')}"))
-            case "task_started":
+                said = f"denied by itself: {_text(data, 'tool_name')}: {_text(data, 'message')}"
+                self.tell(Note(said[:NOTE]))
+            case "task_started" if len(self._tasks) < MOST_SEEN:
                 self._tasks.add(_text(data, "task_id"))
             case "task_notification":
                 self._tasks.discard(_text(data, "task_id"))
@@ -254,7 +255,7 @@ class Claude(Dialect):
                 self._tell_usage(model, rest)
 
     def _tell_usage(self, model: str, figures: list[int]) -> None:
-        if any(figures):
+        if any(figures) and len(self._counted) < MOST_SEEN:
             self._counted.update({(model, field): n for field, n in zip(Usage.__slots__[1:], figures, strict=True)})
             self.tell(Usage(model[: tools.MOST_NAME] or None, *figures))
 

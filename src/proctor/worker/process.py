@@ -27,8 +27,8 @@ from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 MAX_LINE = 8 * 1024 * 1024
 """Bytes: agents put whole files into a line, and half a line means nothing."""
 CHUNK = 256 * 1024
-MAX_UNSENT = 4 * 1024 * 1024
-"""Bytes that wait for a worker to read them."""
+MAX_UNSENT = 2 * MAX_LINE
+"""Bytes that wait for a worker to read them: room for an answer that holds all that was asked."""
 TERMINAL_SIZE = (50, 1000)
 """Rows and columns."""
 GRACE = 10.0
