@@ -17,14 +17,14 @@ REQUIRED = "PROCTOR_AGENTS_REQUIRED"
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """`worker` is the contract's; `prefix` what its first call has of tokens, roughly; `asks` whether it can put a
-    question at all, `tools` whether it calls any."""
+    """`worker` is the contract's; `size` the tokens of a call before a ceiling, about what a first one of it really has
+    unless that is little; `asks` whether it can put a question at all, `tools` whether it calls any."""
 
     name: str
     worker: str
     program: str
     install: str
-    prefix: int
+    size: int
     asks: bool = True
     tools: bool = True
 
@@ -36,9 +36,9 @@ AGENTS = (
     Agent("gemini", "{kind: acp, agent: gemini, model: gemini-2.5-flash}", "gemini", "npm: @google/gemini-cli", 12_000),
     Agent("qwen", "{kind: acp, agent: qwen, model: gpt-5-mini}", "qwen", "npm: @qwen-code/qwen-code", 19_000),
     Agent(
-        "aider", "{kind: command, agent: aider, model: gpt-4o-mini}", "aider", "PyPI: aider-chat", 2_700, False, False
+        "aider", "{kind: command, agent: aider, model: gpt-4o-mini}", "aider", "PyPI: aider-chat", 20_000, False, False
     ),
-    Agent("mini", "{kind: command, agent: mini, model: gpt-5-mini}", "mini", "PyPI: mini-swe-agent", 900, False),
+    Agent("mini", "{kind: command, agent: mini, model: gpt-5-mini}", "mini", "PyPI: mini-swe-agent", 7_000, False),
 )
 BY_NAME = {agent.name: agent for agent in AGENTS}
 ASKING = tuple(agent for agent in AGENTS if agent.asks)

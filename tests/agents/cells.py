@@ -199,12 +199,12 @@ def is_denied(cell: Cell) -> None:
 def meets_a_ceiling(cell: Cell) -> None:
     """The call after that in which the work is done does not fit: it is refused, no other is asked for, and the work is
     kept and judged."""
-    share = Tokens(8 * cell.agent.prefix, 100)
+    share = Tokens(cell.agent.size, 100)
     look, change = Turn(LOOK.say, LOOK.do, tokens=share), Turn(CHANGE.say, CHANGE.do, tokens=share)
     cell.models.script = steps(look, change, then=Turn("And on.", (Shell("cat PLAN.md"),), tokens=share))
     if not cell.agent.tools:
         _after_each_edit(cell, "ls /no/such/folder")
-        alone = Turn(CHANGE.say, CHANGE.do, tokens=Tokens(19 * cell.agent.prefix, 100))
+        alone = Turn(CHANGE.say, CHANGE.do, tokens=Tokens(cell.agent.size * 19 // 8, 100))
         cell.models.script = lambda _: alone
     cell.run(3)
     status = cell.workspace.status()
@@ -216,8 +216,8 @@ def meets_a_ceiling(cell: Cell) -> None:
 
 
 def _ceiling(agent: Agent) -> int:
-    """Tokens: room for two calls of eight times the usual, not for three."""
-    return 20 * agent.prefix
+    """Tokens: room for two calls, not for three."""
+    return agent.size * 5 // 2
 
 
 def is_killed(cell: Cell) -> None:
