@@ -173,6 +173,15 @@ def test_a_denials_reason_is_said_before_the_denial() -> None:
     assert play.told[1:] == [Note("the reason for the denial did not reach the model: no active turn")]
 
 
+def test_what_cannot_be_changed_is_denied_where_another_input_is_granted() -> None:
+    play = begun()
+    ask(play, 1, "rm -rf x")
+    ask(play, 2, "ls")
+    play.dialect.answer("1", True, "", {"command": "rm x", "cwd": "/workspace"})
+    play.dialect.answer("2", True, "", {"command": "ls", "cwd": "/workspace"})
+    assert [one["result"]["decision"] for one in play.sent if "result" in one] == ["decline", "accept"]
+
+
 def test_a_patch_names_all_its_files() -> None:
     play = begun()
     one = {"path": "/workspace/a", "kind": {"type": "add"}, "diff": "x\n"}

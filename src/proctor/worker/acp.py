@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from proctor.worker import acp_agents, tools
 from proctor.worker.base import MAX_FIGURE, Ask, Note, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Tell
-from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, TOO_LARGE, Id, Peer, denial, keep
+from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, TOO_LARGE, UNCHANGEABLE, Id, Peer, denial, keep
 
 TOOLS = {
     "execute": "shell",
@@ -119,6 +119,8 @@ class Acp(Dialect):
         if asked not in self._open:
             return
         request, call, options = self._open.pop(asked)
+        if allow and changed not in (None, call.input()):
+            allow, reason = False, UNCHANGEABLE
         chosen = next((o.option_id for kind in (ALLOW if allow else REJECT) for o in options if o.kind == kind), None)
         if chosen is None:
             if allow:

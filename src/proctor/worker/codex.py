@@ -14,7 +14,7 @@ from proctor.worker import tools
 from proctor.worker.base import Ask, Note, Started, Tool, Trouble, TurnEnded, Withdrawn
 from proctor.worker.codex_items import Failure, Item, Tokens, command_input, patch_input, unwrapped
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Stdin, Tell
-from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, TOO_LARGE, Id, Peer, denial, keep
+from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, TOO_LARGE, UNCHANGEABLE, Id, Peer, denial, keep
 
 PROVIDER = "proctor"
 KEY = "PROCTOR_GATEWAY_TOKEN"
@@ -130,7 +130,7 @@ class Codex(Dialect):
         self._peer = Peer(send, self._asked, self._noticed)
         self._thread = self._turn = self._model = ""
         self._items: dict[str, Item] = {}
-        self._open: dict[str, tuple[Id, Request]] = {}
+        self._open: dict[str, tuple[Id, Request, dict[str, Any]]] = {}
         self._total = Tokens()
         self._peer.ask("initialize", CLIENT, self._initialized, self._failed)
 
@@ -141,9 +141,11 @@ class Codex(Dialect):
     def answer(self, asked: str, allow: bool, reason: str, changed: dict[str, Any] | None = None) -> None:
         if asked not in self._open:
             return
-        request, about = self._open.pop(asked)
+        request, about, given = self._open.pop(asked)
         if about.questions is not None:
             return self._peer.reply(request, {"answers": answers(about.questions, reason, changed)})
+        if allow and changed not in (None, given):
+            allow, reason = False, UNCHANGEABLE
         if reason and not allow:
             # Before the denial itself: what is said afterwards could come after the model was asked again.
             self._steer(about, reason)
@@ -210,7 +212,7 @@ class Codex(Dialect):
         key = str(request)[: tools.MOST_NAME]
         if key in self._open:
             return self._peer.refuse(request, BAD_PARAMS, "asked already")
-        self._open[key] = request, asked
+        self._open[key] = request, asked, given
         agent = "" if asked.thread_id == self._thread else asked.thread_id[: tools.MOST_NAME]
         why = (asked.reason or "")[:NOTE]
         return self.tell(Ask(key, tool, given, why, agent, changeable=asked.questions is not None))

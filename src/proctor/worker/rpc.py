@@ -14,6 +14,7 @@ Id = int | str
 NO_METHOD, BAD_PARAMS = -32601, -32602
 MOST_KEPT = 256
 TOO_LARGE = "it is too large to be judged: split it"
+UNCHANGEABLE = "another input was granted than the one asked for, and this agent takes none"
 
 
 class Peer:
