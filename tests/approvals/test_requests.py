@@ -13,7 +13,8 @@ from proctor.approvals import requests
     ("tool", "given", "text"),
     [
         ("shell", {"command": "git push"}, "git push"), ("shell", {"command": ["bash", "-lc", "x"]}, "bash -lc x"),
-        ("write", {"path": "a.py", "content": "x"}, "a.py"), ("write", {"changes": [{"path": "a"}, {"path": "b"}]}, "a b"),
+        ("write", {"path": "a.py", "content": "x"}, "a.py"),
+        ("write", {"changes": [{"path": "a"}, {"path": "b"}]}, "a b"),
         ("host", {"host": "Example.org.", "port": 443}, "example.org:443"), ("fetch", {"url": "https://x"}, "https://x"),
         ("own", {"a": 1}, '{"a":1}'), ("own", {}, ""), ("shell", {"id": 3}, '{"id":3}'),
     ],
@@ -46,12 +47,16 @@ def test_two_requests_are_the_same_whatever_is_said_about_them() -> None:
     assert requests.identity("write", edit) != requests.identity("write", {**edit, "new_string": "z"})
 
 
-json = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8), lambda inner: st.lists(
-    inner, max_size=3) | st.dictionaries(st.sampled_from(["path", "changes", "command", "diff", "host", "x"]), inner))  # fmt: skip
+keys = st.sampled_from(["path", "changes", "command", "diff", "host", "x"])
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner),
+)
 
 
 @given(
-    st.sampled_from(["shell", "write", "host", "own"]), st.dictionaries(st.sampled_from(["path", "command", "x"]), json)
+    st.sampled_from(["shell", "write", "host", "own"]),
+    st.dictionaries(st.sampled_from(["path", "command", "x"]), json),
 )
 def test_any_input_has_its_text_parts_and_identity(tool: str, given: dict[str, Any]) -> None:
     assert isinstance(requests.argument(tool, given), str)

@@ -124,6 +124,13 @@ def test_a_host_is_ruled_by_its_name_alone_or_with_its_port(given: dict[str, obj
         # redirections
         ("pytest -q >/dev/null 2>&1", "allow"), ("pytest -q 2>&1 | ls", "allow"), ("pytest > src/x", "allow"),
         ("pytest >> src/x 2>&1 < y", "allow"), ("pytest &> /work/src/x", "allow"), ("> src/x", "allow"),
+        ("ls | git >/dev/null push", "ask"), ("ls && ! git 2>&1 push", "ask"),
+        ("ls | rm >/dev/null -rf /", "deny"), ("(ls) >/dev/null push", "ask"), ("ls | pytest </dev/null -q", "allow"),
+        ("pytest 2>&1x", "ask"), ("pytest >& -x", "ask"),
+        ("pytest &> src/y ls", "ask"), ("pytest &> src/y > src/z ls", "ask"), ("git >/dev/null push", "ask"),
+        ("git 2>&1 <<< x push", "ask"), ("> src/x git </dev/null push", "ask"), ("timeout 3 </dev/null curl x", "ask"),
+        ("git <<E push\nE", "ask"), ("git <<E >src/x push\nE", "ask"), ("git >& src/y push", "ask"),
+        ("pytest </dev/null -q", "allow"), ("rm >/dev/null -rf </dev/null /", "deny"),
         ("pytest > /etc/x", "ask"), ("pytest > x", "ask"), ("pytest > src/../x", "ask"), ('pytest > "$x"', "ask"),
         ("pytest >| x", "ask"), ("pytest >& x", "ask"), ("pytest <> x", "ask"), ("pytest > src/$x", "ask"),
         ("cd / && pytest > src/x", "ask"),
@@ -285,7 +292,7 @@ def holding(draw: st.DrawFn, command: tuple[str, ...]) -> str:
     words = [spelt(word, draw(st.integers(0, 7))) for word in command]
     if draw(st.booleans()):
         words[0] = draw(st.sampled_from(["/bin/", "./", "/usr/bin/"])) + words[0].removeprefix("\\")
-    line = draw(st.sampled_from([" ", "  ", "\t"])).join(words)
+    line = draw(st.sampled_from([" ", "  ", "\t", " >/dev/null ", " 2>&1 ", " </dev/null ", " <<< x "])).join(words)
     for _ in range(draw(st.integers(0, 3))):
         if draw(st.integers(0, 3)):
             around = draw(st.sampled_from(AROUND))

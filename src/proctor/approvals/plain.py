@@ -49,6 +49,9 @@ _BREAKS = words(
     process_substitution heredoc_redirect"""
 )
 """Within these a new line ends a command, or stands where a shell skips it."""
+_GLUED = words("concatenation string simple_expansion expansion variable_assignment command_substitution")
+"""Within these, words that touch are meant to."""
+_ENDS = frozenset(b";&|<>() \t\n")
 DEEPEST = 200
 
 _BLANK = re.compile(r"[ \t]*")
@@ -76,16 +79,28 @@ def _holds(node: Node, source: bytes, depth: int) -> bool:
     for child in node.children:
         if child.type == "$" and node.type != "simple_expansion":
             return False
+        if child.start_byte == place > node.start_byte and _same_word(node, child, source):
+            return False
         if not _gap(node, source[place : child.start_byte]) or not _holds(child, source, depth + 1):
             return False
         place = child.end_byte
     return node.child_count == 0 or _gap(node, source[place : node.end_byte])
 
 
+def _same_word(parent: Node, child: Node, source: bytes) -> bool:
+    """Whether a shell would take for one word what the grammar cut in two: this child and the one it touches."""
+    place, before = child.start_byte, child.prev_sibling
+    if parent.type in _GLUED or source[:place].endswith(b"<<-"):
+        return False
+    if "process_substitution" in (child.type, before.type if before else ""):
+        return True
+    return not {source[place - 1], source[place]} & _ENDS
+
+
 def _gap(parent: Node, gap: bytes) -> bool:
     if not gap:
         return True
-    if parent.type in ("concatenation", "simple_expansion", "expansion", "variable_assignment", "string"):
+    if parent.type in _GLUED and parent.type != "command_substitution":
         return parent.type == "string" and not gap.strip()
     text = gap.decode("utf-8", "replace")
     allowed = _BROKEN if parent.type in _BREAKS else _BLANK
@@ -109,6 +124,10 @@ def _shaped(node: Node, source: bytes) -> bool:
     match node.type:
         case "heredoc_redirect":
             return _heredoc(node, source)
+        case "file_redirect":
+            return _copied(node)
+        case "redirected_statement":
+            return not any(child.type in ("&>", "&>>") for one in node.children[:-1] for child in one.children)
         case "command_substitution":
             return not (node.text or b"").lstrip().startswith(b"`") or b"\\" not in (node.text or b"")
         case "expansion":
@@ -143,6 +162,15 @@ def _heredoc(node: Node, source: bytes) -> bool:
             return place + len(line) == end.end_byte
         place += len(line) + 1
     return False
+
+
+def _copied(node: Node) -> bool:
+    """Shells differ in what follows `>&`, but for a descriptor, and in what follows `&> file`."""
+    kinds = [child.type for child in node.children]
+    if "&>" in kinds or "&>>" in kinds:
+        return len(kinds) == 2
+    place = next((n for n, kind in enumerate(kinds) if kind in (">&", "<&")), None)
+    return place is None or re.fullmatch(rb"\d+|-", node.children[place + 1].text or b"") is not None
 
 
 def _expansion(node: Node) -> bool:

@@ -37,6 +37,13 @@ _HARMLESS = re.compile(
 """Variables that cannot make a program do something else."""
 _FREE_FILES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 _OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_SIMPLE = frozenset({"command", "declaration_command", "unset_command"})
+_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_ROWS = frozenset({"pipeline", "list", "negated_command", "redirected_statement"})
+_WORDS = frozenset(
+    {"word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion", "expansion"}
+    | {"command_substitution", "process_substitution", "arithmetic_expansion", "brace_expression"}
+)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 
 
@@ -157,6 +164,8 @@ class _Reader:
     def __init__(self) -> None:
         self.found = Reading()
         self._commands: list[Command] = []
+        self._behind: dict[int, list[str]] = {}
+        """Words that stand behind a redirection, by the node of the command that they belong to."""
         self._count = self._bytes = self._openings = 0
 
     def give_up(self, line: str) -> None:
@@ -190,8 +199,10 @@ class _Reader:
         if depth > DEEPEST:
             raise TooMuch
         match node.type:
-            case "command" | "declaration_command" | "unset_command":
-                self._command(node, depth)
+            case kind if kind in _SIMPLE:
+                self._prefixed(*self._gathered(node, depth), depth)
+            case "redirected_statement":
+                self._redirected(node, depth)
             case "variable_assignments":
                 self._prefixed((), [self._assignment(one, depth) for one in node.named_children], depth)
             case "variable_assignment":
@@ -200,8 +211,8 @@ class _Reader:
                 name = node.child_by_field_name("variable")
                 self._prefixed((), [f"{_text(name)}={HOLE}"] if name else [], depth)
                 self._inside(node, depth)
-            case "file_redirect":
-                self._redirect(node, depth)
+            case kind if kind in _REDIRECTS:
+                self._prefixed(tuple(self._redirect(node, depth)), [], depth)
             case "command_substitution":
                 self._substitution(node, depth)
             case _:
@@ -219,7 +230,8 @@ class _Reader:
 
     # --- commands -----------------------------------------------------------------------------
 
-    def _command(self, node: Node, depth: int) -> None:
+    def _gathered(self, node: Node, depth: int) -> tuple[tuple[str, ...], list[str]]:
+        """The words of a command, and the variables that are set for it."""
         words: list[str] = []
         prefix: list[str] = []
         for child in node.children:
@@ -228,15 +240,34 @@ class _Reader:
                     prefix.append(self._assignment(child, depth))
                 case "variable_assignment":
                     words.append(self._assignment(child, depth))
-                case "file_redirect" | "heredoc_redirect" | "herestring_redirect":
-                    self._walk(child, depth + 1)
+                case kind if kind in _REDIRECTS:
+                    words += self._redirect(child, depth)
                 case "command_name":
                     words.append(self._joined(child, depth))
                 case "comment" | "ERROR":
                     self._walk(child, depth + 1)
                 case _:
                     words.append(self._word(child, depth))
-        self._prefixed(tuple(words), prefix, depth)
+        words += self._behind.pop(node.id, [])
+        return tuple(words), prefix
+
+    def _redirected(self, node: Node, depth: int) -> None:
+        """A command and its redirections, among which more of its words may stand; of several commands, the last."""
+        words: list[str] = []
+        bodies = [child for child in node.named_children if child.type not in _REDIRECTS]
+        for child in node.named_children:
+            if child.type in _REDIRECTS:
+                words += self._redirect(child, depth)
+        last = bodies[0] if bodies else None
+        while last is not None and last.type in _ROWS and last.named_children:
+            last = next((one for one in reversed(last.named_children) if one.type not in _REDIRECTS), None)
+        if last is not None and last.type in _SIMPLE:
+            self._behind[last.id] = words
+        elif words:
+            self.found.sure &= last is None
+            self._prefixed(tuple(words), [], depth)
+        for child in bodies:
+            self._walk(child, depth + 1)
 
     def _prefixed(self, words: tuple[str, ...], prefix: list[str], depth: int) -> None:
         if not words and not prefix:
@@ -342,24 +373,35 @@ class _Reader:
 
     # --- redirections and substitutions ---------------------------------------------------------
 
-    def _redirect(self, node: Node, depth: int) -> None:
-        operator, place = "", ""
-        for child in node.children:
-            if child.type == "file_descriptor":
-                continue
-            if not child.is_named:
-                operator = _text(child).strip()
-            elif child.type == "ERROR":
-                self._walk(child, depth + 1)
-            else:
-                place = self._word(child, depth)
-        if operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", place):
+    def _redirect(self, node: Node, depth: int) -> list[str]:
+        """Take a redirection down; the words behind it, which are its command's."""
+        operator, words = "", list[str]()
+        for child in node.named_children if node.type == "heredoc_redirect" else node.children:
+            match child.type:
+                case "file_descriptor" | "heredoc_start" | "heredoc_end":
+                    continue
+                case "file_redirect" | "herestring_redirect":
+                    words += self._redirect(child, depth + 1)
+                case kind if kind in _WORDS:
+                    words.append(self._word(child, depth))
+                case _ if child.is_named:
+                    self._walk(child, depth + 1)
+                case _:
+                    operator = _text(child).strip()
+        if node.type != "file_redirect":
+            return words if node.type == "heredoc_redirect" else words[1:]
+        self._place(operator, words[0] if words else "")
+        return words[1:]
+
+    def _place(self, operator: str, place: str) -> None:
+        """One file that is written or read, or a descriptor that is copied or closed."""
+        if operator.endswith("-") or (operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", place)):
             return
         if operator in _OUTPUT:
             self._writes(place)
         elif place:
             self.found.reads.append(place)
-        if re.match(r"/dev/(tcp|udp)/", posixpath.normpath(place)) or (not place and operator[-1:] != "-"):
+        if not place or re.match(r"/dev/(tcp|udp)/", posixpath.normpath(place)):
             self.found.sure = False
 
     def _writes(self, place: str) -> None:
@@ -405,7 +447,7 @@ class _Reader:
 
     def _joined(self, node: Node, depth: int) -> str:
         raw = "".join(_text(child) for child in node.children if child.type in ("word", "number", "{", "}", ","))
-        if re.search(r"(?<!\\)\{.*(,|\.\.).*\}", raw, re.DOTALL) or any(
+        if re.search(r"\{.*(,|\.\.).*\}", re.sub(r"\\.", "", raw), re.DOTALL) or any(
             child.type == "brace_expression" for child in node.children
         ):
             for child in node.children:
@@ -448,6 +490,7 @@ def _unquoted(text: str) -> str:
     """A bare word: its escapes are gone, what the shell looks up in the file system is a hole."""
     if text.startswith("~"):
         text = HOLE + text.partition("/")[1] + text.partition("/")[2]
+    text = re.sub(r"(?<=[=:])~", HOLE, text)
     return re.sub(r"\\(\n)|\\(.)|[*?]|\[(?=.*\])", _character, text, flags=re.DOTALL)
 
 
