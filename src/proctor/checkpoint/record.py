@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import stat
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
@@ -305,14 +305,14 @@ def raw(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
 
-def is_below(path: bytes, tops: Container[bytes]) -> bool:
+def is_below(path: bytes, tops: Collection[bytes]) -> bool:
     """Whether a path is one of `tops` or lies in one."""
     return path in tops or is_inside(path, tops)
 
 
-def is_inside(path: bytes, tops: Container[bytes]) -> bool:
+def is_inside(path: bytes, tops: Collection[bytes]) -> bool:
     """Whether a path lies in one of `tops`."""
-    return any(parent in tops for parent in parents(path))
+    return bool(tops) and any(parent in tops for parent in parents(path))
 
 
 def parents(path: bytes) -> Iterable[bytes]:

@@ -195,12 +195,14 @@ class Gate:
 
 
 def look(top: bytes, path: bytes, folders: dict[bytes, bool]) -> os.stat_result | None:
-    """The status of a file that can be reached without following a link. `folders` remembers what are real ones."""
-    for parent in parents(path):
-        if parent not in folders:
-            folders[parent] = is_folder(top + b"/" + parent)
-        if not folders[parent]:
-            return None
+    """The status of a file that can be reached without following a link. `folders` remembers what are real ones: if
+    one is, so are those above it."""
+    if not folders.get(path.rpartition(b"/")[0]):
+        for parent in parents(path):
+            if parent not in folders:
+                folders[parent] = is_folder(top + b"/" + parent)
+            if not folders[parent]:
+                return None
     try:
         return os.lstat(top + b"/" + path)
     except OSError:

@@ -276,7 +276,8 @@ class WorkingTree:
     def _scan(self, draft: Draft, known: Known, now: int, is_lost: bool) -> Scan:
         """What may differ from the index; also those files in it whose difference the index would not see."""
         known.left = {path: when for path, when in known.left.items() if self._exists(path)}
-        asked = {path for path in known.ignored if look(self._git.top, path, {})}
+        folders: dict[bytes, bool] = {}
+        asked = {path for path in known.ignored if look(self._git.top, path, folders)}
         seen = scan(
             self._git,
             self.ignores,
@@ -286,7 +287,7 @@ class WorkingTree:
             env=draft.env,
             untouched={path for path in known.left if known.covers(path, os.lstat(self._place(path)).st_ctime_ns)},
             asked=asked,
-            unseen={path for path, signature in known.fresh.items() if signature != self._signature(path)},
+            unseen={path for path, at in known.fresh.items() if at != self._signature(path, folders)},
             coming=known.coming,
         )
         if len(seen.new) > self._keep.max_files and not (self._git.workspace / ".git").exists():
@@ -331,7 +332,8 @@ class WorkingTree:
             refused = self._update(draft, sorted(waiting), forced)
             forced = []
             intake.skipped |= refused
-            now = {path: self._signature(path) for path in waiting if path not in refused}
+            folders: dict[bytes, bool] = {}
+            now = {path: self._signature(path, folders) for path in waiting if path not in refused}
             intake.gone |= {path for path, signature in now.items() if signature is None}
             waiting = {path: signature for path, signature in now.items() if signature != waiting[path]}
         intake.unstable = set(waiting)
@@ -367,8 +369,8 @@ class WorkingTree:
 
     # --- small things -------------------------------------------------------------------------
 
-    def _signature(self, path: bytes) -> Signature | None:
-        found = look(self._git.top, path, {})
+    def _signature(self, path: bytes, folders: dict[bytes, bool]) -> Signature | None:
+        found = look(self._git.top, path, folders)
         return None if found is None else signature_of(found)
 
     def _exists(self, path: bytes) -> bool:
