@@ -251,7 +251,7 @@ def test_an_edit_names_every_file_and_shows_what_changes() -> None:
     ask(play, 2, ONCE, kind="edit", title="Writing", content=diffs, rawInput={"file_path": "/w/x"})
     first, second = play.of(Ask)
     assert first.input == {"path": "/w/x", "diff": "/w/x\n-b\n+B"}
-    assert (second.input["path"], second.input["paths"]) == ("/w/x", ["/w/y"])
+    assert (second.input["path"], second.input["paths"]) == ("/w/x", ["/w/x", "/w/y"])
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_an_answer_that_is_not_understood_ends_the_turn() -> None:
 KEYS = st.sampled_from([
     "sessionId", "update", "sessionUpdate", "toolCallId", "title", "kind", "status", "rawInput", "content", "type",
     "text", "path", "oldText", "newText", "locations", "options", "optionId", "toolCall", "_meta", "usage", "command",
-    "stopReason", "toolName", "inputTokens",
+    "stopReason", "toolName", "inputTokens", "file_path", "diff", "old_string", "new_string",
 ])
 # fmt: on
 VALUES = st.recursive(
@@ -356,10 +356,17 @@ KINDS = st.sampled_from(["tool_call", "tool_call_update", "agent_message_chunk",
 FIELDS = st.dictionaries(KEYS, VALUES, max_size=8)
 
 
-@given(KINDS, FIELDS, st.sampled_from(["execute", "edit", "read", "other", None]), VALUES)
-def test_no_shape_of_a_known_message_raises(kind: str, fields: dict[str, Any], tool: str | None, request: Any) -> None:
+TOOLS = st.sampled_from(["execute", "edit", "read", "other", None])
+PLACES = st.lists(st.fixed_dictionaries({"path": st.sampled_from(["/w/a", "/w/b", ""])}), max_size=3)
+
+
+@given(KINDS, FIELDS, TOOLS, FIELDS, PLACES, VALUES)
+def test_no_shape_of_a_known_message_raises(
+    kind: str, fields: dict[str, Any], tool: str | None, raw: dict[str, Any], places: list[Any], request: Any
+) -> None:
     play = begun()
     known = {"toolCallId": "c", "title": "t", "kind": tool, "status": "in_progress"}
+    known |= {"rawInput": raw, "locations": places}
     update(play, kind, **{**fields, **known})
     update(play, kind, **{**known, **fields})
     params = {"sessionId": "s", "options": [ONCE], "toolCall": {**fields, **known}}

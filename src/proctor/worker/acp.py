@@ -72,11 +72,11 @@ class Call:
         """What it is given under canonical keys. Of several files it names all, so that none is judged by the first."""
         given = tools.canonical_input(self.raw) or ({"command": self.title} if self.tool == "shell" else {})
         if self.tool in ("read", "write"):
-            paths = {*self.places, *(diff.path for diff in self.diffs)} - {given.get("path")}
-            if len(paths) == 1 and "path" not in given:
-                given["path"] = paths.pop()
-            elif paths:
-                given["paths"] = sorted(paths)
+            paths = sorted({*self.places, *(diff.path for diff in self.diffs)})
+            if "path" not in given and len(paths) == 1:
+                given["path"] = paths[0]
+            elif paths and paths != [given.get("path")]:
+                given["paths"] = paths
         if self.diffs and "diff" not in given:
             given["diff"] = "\n".join(f"{d.path}\n{changed(d.old_text or '', d.new_text)}" for d in self.diffs)
         return given
