@@ -120,8 +120,9 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         over = asyncio.Event()
         lines = _Listener(s, desk, intent)
         contract = s.terms.contract
+        dialect = await asyncio.to_thread(choose, contract.worker, policies.asks(contract))  # loads its libraries
         worker = start(
-            choose(contract.worker, policies.asks(contract)),
+            dialect,
             _setting(s, intent, brief),
             backend=s.backend,
             policy=enclosed.policy,
