@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.worker.base import Ask, Claim, Note, Tool, Usage, argument_of
+from proctor.worker.base import Ask, Claim, Note, Tool, Usage
 from proctor.worker.command import parse_line
 from proctor.worker.process import MAX_LINE, Lines
 
@@ -80,10 +80,3 @@ def test_a_line_without_an_end_costs_no_memory_and_is_cut_once() -> None:
     assert [len(line) for line in found] == [len(found[0]), 4]
     assert MAX_LINE < len(found[0]) <= MAX_LINE + 100_000
     assert found[1] == b"next"
-
-
-def test_the_argument_of_a_tool_is_its_command_path_or_host() -> None:
-    assert argument_of({"command": ["git", "push"]}) == "git push"
-    assert argument_of({"path": "a.py", "text": "x"}) == "a.py"
-    assert argument_of({}) == ""
-    assert argument_of({"odd": 1}) == '{"odd":1}'

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 MAX_FIGURE = 2**53
 """Largest count taken from a worker's report; more is nonsense and the line stays a log line."""
 
@@ -108,14 +106,3 @@ class Withdrawn:
 
 
 WorkerEvent = Usage | Tool | Result | Claim | Note | Ask | Withdrawn | Started | Trouble | Resting | TurnEnded
-
-
-def argument_of(tool_input: dict[str, Any]) -> str:
-    """The part of a tool's input that approval rules are matched against: its command, path or host."""
-    for key in ("command", "cmd", "path", "file", "host", "url"):
-        value = tool_input.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list) and all(isinstance(part, str) for part in value):
-            return " ".join(value)
-    return msgspec.json.encode(tool_input).decode() if tool_input else ""
