@@ -56,7 +56,7 @@ def _active(cell: Cell) -> int:
 def _held_to_the_journal(cell: Cell, request: int) -> None:
     """The journal's own rows: no call between the question and the answer, and of that minute nothing was spent."""
     rows = cell.workspace.rows()
-    asked = next(row for row in rows if isinstance(row.event, ev.RequestOpened))
+    asked = next(row for row in rows if isinstance(row.event, ev.RequestOpened) and row.event.id == request)
     answered = next(row for row in rows if isinstance(row.event, ev.RequestClosed) and row.event.id == request)
     assert (answered.at - asked.at).total_seconds() >= MINUTE
     between = [row.event for row in rows if asked.seq < row.seq < answered.seq]
