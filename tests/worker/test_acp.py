@@ -267,7 +267,8 @@ def test_a_tool_of_its_own_keeps_its_name_and_passes_for_no_other() -> None:
     update(play, "tool_call", toolCallId="1", title="My Tool!", status="in_progress")
     update(play, "tool_call", toolCallId="2", title="shell", kind="other", status="in_progress")
     update(play, "tool_call_update", toolCallId="3", status="in_progress", _meta={"toolName": "run_shell_command"})
-    assert [event.name for event in play.told] == ["my_tool", "own.shell", "shell"]
+    update(play, "tool_call_update", toolCallId="4", status="in_progress", _meta={"toolName": "agent"})
+    assert [event.name for event in play.told] == ["my_tool", "own.shell", "shell", "agent"]
 
 
 def test_what_it_says_in_pieces_is_one_note_and_no_longer_than_one() -> None:

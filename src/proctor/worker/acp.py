@@ -28,6 +28,7 @@ TOOLS = {
     "search": "search",
     "fetch": "fetch",
 }
+NAMES = {**tools.NAMES, "agent": "agent", "invoke_agent": "agent"}
 NOTE = 4_000
 ALLOW, REJECT = ("allow_once",), ("reject_once", "reject_always")
 """Kinds of options that an answer may choose. One that allows for good is never chosen: the rules are proctor's."""
@@ -66,7 +67,7 @@ class Call:
 
     @property
     def tool(self) -> str:
-        return TOOLS.get(self.kind) or tools.canonical(self.name)
+        return TOOLS.get(self.kind) or tools.canonical(self.name, NAMES)
 
     def input(self) -> dict[str, Any]:
         """What it is given under canonical keys. Of several files it names all, so that none is judged by the first."""
