@@ -118,7 +118,7 @@ def _resting(view: View) -> Banner | None:
         case SessionStatus.RUNNING | SessionStatus.ASKING:
             return None
         case SessionStatus.WAITING:
-            return Banner(Role.TEXT, f"Waiting: {_reason(state.why)}")
+            return Banner(Role.TEXT, f"Waiting: {_reason(state.why)}", _limit(view))
         case SessionStatus.DONE:
             return Banner(
                 Role.GOOD,
@@ -128,6 +128,16 @@ def _resting(view: View) -> Banner | None:
         case _:
             verbs = (("resume", "go on"), ("rollback", "back"), ("diff", "diff"), ("note", "note …"))
             return Banner(status_role(state.status, state.why), *summary(view), verbs)
+
+
+def _limit(view: View) -> tuple[str, ...]:
+    """Whose limit it is, in the provider's words, and how long still."""
+    limited = view.state.limited if view.state else None
+    if limited is None:
+        return ()
+    seconds = (limited.until or 0) - view.now.timestamp()
+    left = f"{fmt.lasting(seconds)} left · " if seconds > 0 else ""
+    return (f"{left}{safe_line(limited.upstream, 20)}: {safe_line(limited.why, 120)}",)
 
 
 def summary(view: View) -> tuple[str, tuple[str, ...]]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.budget.thresholds import level_of
-from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.spans import Line, Role, join, line, pad, spread, width
 from proctor.tui.view import View
@@ -179,24 +178,12 @@ def _tail(view: View, gauges: Sequence[Gauge], *, paced: bool) -> list[Line]:
         found.append(
             line(("exhausts ", Role.DIM), (f"{fmt.LABEL[first]} in about {fmt.lasting(left[first])}", Role.TEXT))
         )
-    if waits := _waits(view):
-        found.append(line(("waits    ", Role.DIM), (waits, Role.ATTENTION)))
     if view.state and (paid := view.state.billed.notional):
         amount = fmt.amount(Dimension.COST, paid)
         found.append(line(("login    ", Role.DIM), (f"{amount} by list price, counted nowhere", Role.TEXT)))
     if changed := _changed(view):
         found.append(line(("changed  ", Role.DIM), (changed, Role.TEXT)))
     return found
-
-
-def _waits(view: View) -> str:
-    """What calls wait for, and how long still, when it is a provider's own limit."""
-    limited = view.state.limited if view.state and view.alive else None
-    if limited is None:
-        return ""
-    seconds = (limited.until or 0) - view.now.timestamp()
-    left = f", {fmt.lasting(seconds)} left" if limited.until and seconds > 0 else ""
-    return f"{safe_line(limited.upstream, 20)}: {safe_line(limited.why, 40)}{left}"
 
 
 def _changed(view: View) -> str:
