@@ -126,7 +126,7 @@ def test_a_host_is_ruled_by_its_name_alone_or_with_its_port(given: dict[str, obj
         ("pytest >> src/x 2>&1 < y", "allow"), ("pytest &> /work/src/x", "allow"), ("> src/x", "allow"),
         ("ls | git >/dev/null push", "ask"), ("ls && ! git 2>&1 push", "ask"),
         ("ls | rm >/dev/null -rf /", "deny"), ("(ls) >/dev/null push", "ask"), ("ls | pytest </dev/null -q", "allow"),
-        ("pytest 2>&1x", "ask"), ("pytest >& -x", "ask"),
+        ("pytest <<<$(ls)\\%${#x}", "ask"), ("pytest 2>&1x", "ask"), ("pytest >& -x", "ask"),
         ("pytest &> src/y ls", "ask"), ("pytest &> src/y > src/z ls", "ask"), ("git >/dev/null push", "ask"),
         ("git 2>&1 <<< x push", "ask"), ("> src/x git </dev/null push", "ask"), ("timeout 3 </dev/null curl x", "ask"),
         ("git <<E push\nE", "ask"), ("git <<E >src/x push\nE", "ask"), ("git >& src/y push", "ask"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +15,7 @@ import pytest
 
 from harness import Workspace, wait_until
 from proctor.journal import events as ev
+from proctor.supervisor.client import Client
 from proctor.words import RequestOutcome, SessionStatus
 
 WORKER = """\
@@ -63,3 +66,62 @@ def test_each_request_has_one_winner(sample: Callable[..., Workspace], count: in
     assert granted == sum(outcome == "done" for outcome in told[0].values())
     assert Path(workspace.path, ".proctor", "inbox").is_dir()
     wait_until(lambda: (s := workspace.state()) and s.status is not SessionStatus.ASKING, "no question left")
+
+
+CHANGED = """\
+import json, os
+def ask(n, line):
+    print(json.dumps({"proctor": "ask", "id": n, "tool": "shell", "input": {"command": line}}), flush=True)
+    return json.loads(answers.readline())
+with open(os.environ["PROCTOR_ANSWERS"]) as answers:
+    open("src/told.txt", "w").write(json.dumps([ask(1, "make all"), ask(2, "rm -rf /"), ask(3, "rm -rf /")]))
+    ask(4, "rm -rf /")
+open("src/done.txt", "w").write("done")
+"""
+
+
+def test_a_changed_input_and_a_third_try_are_the_operators_and_a_kept_answer_outlives_the_worker(
+    sample: Callable[..., Workspace],
+) -> None:
+    workspace = sample("restless")
+    (workspace.path / "tools" / "worker.py").write_text(CHANGED)
+    workspace.contract("  expire: never", '  deny: ["shell(rm -rf /*)"]\n  expire: never')
+    workspace.start()
+    wait_until(lambda: (s := workspace.state()) and s.open_requests, "the first question")
+    nonsense = workspace.proctor("approve", "--id", "1", "--input", "[1]")
+    assert nonsense.returncode == 2
+    assert len(nonsense.stderr.splitlines()) == 1
+    granted = workspace.proctor("approve", "--id", "1", "--input", '{"command": "make one"}')
+    assert granted.stdout == "request 1 granted with another input\n"
+    wait_until(lambda: (s := workspace.state()) and s.request(4), "a third try that waits")
+    told = json.loads((workspace.path / "src" / "told.txt").read_text())
+    assert [one["decision"] for one in told] == ["allow", "deny", "deny"]
+    assert told[0]["input"] == {"command": "make one"}
+    listed = workspace.proctor("approvals")
+    assert "#4  shell rm -rf /  denied 2 times already; it is asked again" in listed.stdout
+    state = workspace.state()
+    assert state is not None
+    assert state.requests[0].input == {"command": "make one"}
+
+    # The supervisor dies while it waits; the answer is taken in by the next one, and kept for the next worker.
+    pid = workspace.supervisor()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not workspace.processes(), "nothing alive")
+    with Client(workspace.path) as client:
+        client.order("approve", id=4, reason="once")
+    workspace.start()
+    wait_until(lambda: (s := workspace.state()) and any(r.opened.iteration > 1 for r in s.requests), "asked anew")
+    state = workspace.state()
+    assert state is not None
+    assert (state.requests[3].outcome, state.requests[3].told) == (RequestOutcome.GRANTED, False)
+    late = workspace.proctor("deny", "--id", "4")
+    assert late.returncode == 1
+    assert "request 4 was already granted by" in late.stderr
+    wait_until(lambda: (s := workspace.state()) and s.open_requests, "the first question, asked anew")
+    number = workspace.state().open_requests[0].id  # type: ignore[union-attr]
+    with Client(workspace.path) as client:
+        client.order("approve", id=number)
+    wait_until(
+        lambda: (s := workspace.state()) and [r for r in s.requests if r.by == "answer to request 4"], "the kept answer"
+    )

@@ -92,9 +92,16 @@ def _same_word(parent: Node, child: Node, source: bytes) -> bool:
     place, before = child.start_byte, child.prev_sibling
     if parent.type in _GLUED or source[:place].endswith(b"<<-"):
         return False
-    if "process_substitution" in (child.type, before.type if before else ""):
-        return True
-    return not {source[place - 1], source[place]} & _ENDS
+    left = source[place - 1] not in _ENDS or (before is not None and _substituted(before, -1))
+    right = source[place] not in _ENDS or _substituted(child, 0)
+    return left and right
+
+
+def _substituted(node: Node, end: int) -> bool:
+    """Whether a node begins (0) or ends (-1) with a substitution, whose brackets are part of a word."""
+    while node.child_count and not node.type.endswith("_substitution"):
+        node = node.children[end]
+    return node.type.endswith("_substitution")
 
 
 def _gap(parent: Node, gap: bytes) -> bool:
