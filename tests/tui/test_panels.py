@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from msgspec.structs import replace
 
 from proctor.journal import events as ev
-from proctor.journal.state import CheckpointState, RequestState, State, TaskState
+from proctor.journal.state import CheckpointState, RequestState, State, Tally, TaskState
 from proctor.tui.actions import ACTIONS, BY_VERB, Need, offered
 from proctor.tui.app import farewell
 from proctor.tui.glyphs import CLAIM, STATUS, TASK, ascii_only, status_role
@@ -391,6 +391,21 @@ def test_a_request_shows_what_is_decided_on_why_and_the_keys() -> None:
     assert "d deny" in shown
 
 
+def test_a_request_shows_what_a_line_comes_to_who_asks_and_no_change_where_none_is_taken() -> None:
+    asked = a_request("cd x && git push | tee log", agent="helper", changeable=False)
+    shown = text(request.panel(a_view(), request.Docked(asked), 140, 6, ALL_KEYS))
+    assert "sub-agent helper" in shown
+    assert "3 in all: cd x · git push · tee log" in shown
+    assert "allow, saying …" in shown
+    assert request.editable(asked) is None
+
+
+def test_a_request_for_a_host_has_its_own_words() -> None:
+    shown = text(request.panel(a_view(), request.Docked(a_request("x", RequestKind.HOST)), 100, 6, ALL_KEYS))
+    assert "a let it through" in shown
+    assert set(request.ANSWERS) == set(RequestKind)
+
+
 def test_a_request_of_many_lines_keeps_them_and_one_that_is_too_long_says_so() -> None:
     short = text(request.panel(a_view(), request.Docked(a_request("set -e\nrm -rf build")), 80, 6, ALL_KEYS))
     assert "set -e\n" in short
@@ -580,3 +595,24 @@ def test_s15_every_glyph_has_an_ascii_stand_in(drawn: Callable[[View], list[Line
 def test_the_ascii_bar_is_the_one_that_people_know() -> None:
     cost = gauge(Dimension.COST, 24)
     assert plain(ascii_only(gauges.ruler(cost, 18, (50, 70)))) == "[###-----|--|----]"
+
+
+def test_a_provider_s_limit_is_told_with_its_words_and_how_long_still() -> None:
+    limit = ev.ProviderLimited(upstream="anthropic", why="429: slow\x1b[2J down", until=NOW.timestamp() + 95)
+    view = a_view(a_state(status=SessionStatus.WAITING, why="provider_limit", limited=limit))
+    shown = banner.banner(view)
+    assert shown is not None
+    assert "goes on by itself" in shown.headline
+    assert shown.lines[0].startswith("1 min left · anthropic: 429: slow")
+    assert "\x1b" not in shown.lines[0]
+
+
+def test_model_calls_are_summed_by_kind_and_what_is_uncertain_is_named() -> None:
+    billed = Tally(calls=7, input=1200, output=300, cache_read=90_000, cache_write_1h=500, notional=20_000, estimated=1)
+    view = a_view(a_state(billed=billed, trajectory=Tally(calls=5), calling={"x": None}))  # type: ignore[dict-item]
+    said = text(budget.calls(view, 120))
+    assert "7 model calls · 2 asked again or cut · 1 estimated · 1 in flight" in said
+    assert "1.2k fresh · 90k from the cache · 500 into the cache · 300 out" in said
+    assert "$0.02 by list price on a login, under no ceiling" in said
+    assert all(width(one) <= 40 for one in budget.calls(view, 40))
+    assert budget.calls(a_view(), 120) == []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from proctor.tui import format as fmt
 from proctor.tui.panels import gauges
-from proctor.tui.spans import Line, Role, line, pad, width
+from proctor.tui.spans import Line, Role, cut, line, pad, width
 from proctor.tui.view import View
+from proctor.units import counted
 from proctor.words import Dimension
 
 
@@ -49,6 +50,30 @@ def table(view: View, room: int, cursor: int) -> list[Line]:
             (fmt.amount(dimension, reserved) if reserved else "", Role.DIM),
         ])  # fmt: skip
     return _laid_out(columns, rows, room, cursor)
+
+
+def calls(view: View, room: int) -> list[Line]:
+    """What went through the gateway: all that is billed, and the part of it that is told."""
+    state = view.state
+    if state is None or not state.billed.calls:
+        return []
+    billed, told = state.billed, state.trajectory
+    again = billed.calls - told.calls
+    kinds = {
+        "fresh": billed.input, "from the cache": billed.cache_read,
+        "into the cache": billed.cache_write + billed.cache_write_1h,
+        "out": billed.output, "of it reasoning": billed.reasoning,
+    }  # fmt: skip
+    tokens = [f"{fmt.amount(Dimension.TOKENS, amount)} {kind}" for kind, amount in kinds.items() if amount]
+    marks = {
+        "asked again or cut": again, "estimated": billed.estimated, "without a price": billed.unpriced,
+        "in flight": len(state.calling),
+    }  # fmt: skip
+    said = [counted(billed.calls, "model call"), *(f"{count} {mark}" for mark, count in marks.items() if count)]
+    rows = [" · ".join(said), " · ".join(tokens)]
+    if billed.notional:
+        rows.append(f"{fmt.amount(Dimension.COST, billed.notional)} by list price on a login, under no ceiling")
+    return [cut(line((f"  {row}", Role.DIM)), room) for row in rows]
 
 
 def _laid_out(columns: tuple[str, ...], rows: list[list[tuple[str, Role]]], room: int, cursor: int) -> list[Line]:

@@ -75,7 +75,7 @@ class Budget(ModalScreen[None]):
         table = budget.table(view, width, self._cursor)
         marks = "r reported by the worker   ~ estimated   ? unknown, a lower bound"
         return (
-            [*table, (), line((marks, Role.DIM))]
+            [*table, (), *budget.calls(view, width), (), line((marks, Role.DIM))]
             if len(table) > 1
             else [line(("Nothing has been counted yet.", Role.DIM))]
         )
