@@ -215,6 +215,11 @@ def test_allowing_everything_means_everything_that_is_not_denied_or_asked(line: 
     assert shell(line, Rules(allow=["*(*)"])) is Decision.ALLOW
 
 
+def test_a_line_of_which_a_part_was_left_out_is_asked() -> None:
+    assert shell("pytest " + "x" * 16_000 + "…") is Decision.ASK
+    assert shell(["pytest", "x", "…"]) is Decision.ASK
+
+
 def test_a_line_that_runs_elsewhere_has_no_known_paths() -> None:
     given = {"command": "pytest > src/x", "cwd": "/work"}
     assert RULES.decide("shell", given) is Decision.ALLOW

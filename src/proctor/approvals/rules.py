@@ -17,8 +17,8 @@ from typing import Any
 
 from proctor.approvals import programs, requests, shell
 from proctor.approvals.globs import HOLE, MOST, Glob
+from proctor.approvals.reading import Command, Reading, bare
 from proctor.approvals.requests import HOST, READ, SHELL, WRITE
-from proctor.approvals.shell import Command, Reading
 
 _PATTERN = re.compile(r"([\w*?.-]+)\((.+)\)", re.DOTALL)
 
@@ -87,6 +87,8 @@ class Rules:
                 reading = shell.read(command, elsewhere)
             else:
                 reading = shell.read_words(command, elsewhere)
+            words = (command,) if isinstance(command, str) else command
+            reading.sure &= not any(word.endswith(requests.CUT) for word in words)
             return self._line(reading, requests.argument(tool, given))
         if tool == HOST:
             return self._either(tool, requests.hosts(given))
@@ -149,7 +151,7 @@ class Rules:
         if not reading.sure or any(g.could(form) for form in _forms(reading) if HOLE in form for g in gates):
             return Decision.ASK
         if everything:
-            texts = (text for line in reading.lines for text in shell.bare(line))
+            texts = (text for line in reading.lines for text in bare(line))
             return Decision.ASK if any(glob.within(text) for text in texts for glob in gates) else Decision.ALLOW
         fine = all(self._allows(command) for command in reading.commands)
         return Decision.ALLOW if fine and set(files) <= {Decision.ALLOW} else Decision.ASK
@@ -201,7 +203,7 @@ def _meant(globs: Globs, reading: Reading, whole: str) -> bool:
         return True
     lines = [*(reading.lines if not reading.sure else ())]
     lines += [word for one in reading.every() if one.opaque is not None for word in one.words[one.opaque :]]
-    return any(glob.within(text) for line in lines for text in shell.bare(line) for glob in globs)
+    return any(glob.within(text) for line in lines for text in bare(line) for glob in globs)
 
 
 def _forms(reading: Reading) -> Iterable[str]:

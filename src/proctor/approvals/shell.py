@@ -10,16 +10,15 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from proctor.approvals import plain, programs
+from proctor.approvals import plain, programs, spelling
 from proctor.approvals.globs import HOLE
+from proctor.approvals.reading import LONGEST, Command, Reading, harmless
 
-LONGEST = 1 << 16
-"""Bytes that are parsed of a line and the lines within it."""
 MOST_OPENINGS = 2_000
 """Characters among them that begin something: the parser's time grows with their square."""
 DEEPEST = 100
@@ -29,12 +28,6 @@ MOST_LINES = 40
 """Lines within a line: scripts given to `sh -c`, and the like."""
 
 _LANGUAGE = Language(tree_sitter_bash.language())
-_OPERATORS = re.compile(r"[;&|<>(){}\[\]`$\n\r=,\"']+")
-_HARMLESS = re.compile(
-    r"[a-z][a-z0-9]*|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|(NO|FORCE|CLICOLOR)_?COLOR|CI|DEBUG|VERBOSE"
-    r"|PYTHON(DONTWRITEBYTECODE|UNBUFFERED|HASHSEED|UTF8|FAULTHANDLER)|NODE_ENV|RUST_BACKTRACE|SOURCE_DATE_EPOCH"
-)
-"""Variables that cannot make a program do something else."""
 _FREE_FILES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 _OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _SIMPLE = frozenset({"command", "declaration_command", "unset_command"})
@@ -44,64 +37,6 @@ _WORDS = frozenset(
     {"word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion", "expansion"}
     | {"command_substitution", "process_substitution", "arithmetic_expansion", "brace_expression"}
 )
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One program as it would be run, quotes and escapes gone; `HOLE` in a word is what only the shell will know.
-
-    `prefix` are the variables set for it. It `runs` others, which begin at word `at`; `opaque` is the word from which
-    on it is given code that is not read here. `free` does nothing but what it runs.
-    """
-
-    words: tuple[str, ...]
-    prefix: tuple[str, ...] = ()
-    runs: tuple[Command, ...] = ()
-    at: int = 0
-    opaque: int | None = None
-    free: bool = False
-    harmless: bool = True
-
-    def forms(self) -> Iterable[str]:
-        """Every way in which its text may be meant by who denies it."""
-        if not self.words:
-            yield " ".join(self.prefix)
-            return
-        name, rest = programs.base(self.words[0]), self.words[1:]
-        yield " ".join((name, *rest))
-        yield " ".join(self.words)
-        if self.prefix:
-            yield " ".join((*self.prefix, name, *rest))
-        if name == "git":
-            words, certain = programs.git((name, *rest))
-            yield " ".join(words)
-            if not certain:
-                yield f"git {HOLE}"
-
-    def tail(self) -> str:
-        """The words of which some may be another command."""
-        return " ".join(self.words[1:]) if self.at or self.opaque is not None else ""
-
-
-@dataclass(slots=True)
-class Reading:
-    """What a line would run, and which files it writes and reads by redirection; all of it, if `sure`."""
-
-    commands: list[Command] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-    reads: list[str] = field(default_factory=list)
-    sure: bool = True
-    lines: list[str] = field(default_factory=list)
-    """The line and those within it, for a look at their bare text."""
-
-    def every(self) -> Iterable[Command]:
-        """Each command, and those that it runs."""
-        waiting = [*reversed(self.commands)]
-        while waiting:
-            command = waiting.pop()
-            yield command
-            waiting.extend(reversed(command.runs))
 
 
 class TooMuch(Exception):
@@ -144,18 +79,6 @@ def _placed(reading: Reading, elsewhere: bool) -> Reading:
         if any("/" in one.words[0] and not one.words[0].startswith("/") for one in commands):
             reading.sure = False
     return reading
-
-
-def bare(line: str) -> list[str]:
-    """What the pieces of a line between operators and quotes say, read as if nothing in it were quoted."""
-    line = line[:LONGEST]
-    texts = {line, re.sub(r"[\"'\\]", "", line), re.sub(r"\\\n", "", line)}
-    return [said for text in sorted(texts) for piece in _OPERATORS.split(text) if (said := " ".join(piece.split()))]
-
-
-def harmless(assignments: Iterable[str]) -> bool:
-    """Whether variables that are set so leave every program what it is."""
-    return all(_HARMLESS.fullmatch(one.split("=", 1)[0].removesuffix("+")) for one in assignments)
 
 
 class _Reader:
@@ -432,13 +355,13 @@ class _Reader:
             raise TooMuch
         match node.type:
             case "word" | "number" | "variable_name" | "heredoc_start" | "test_operator" | "regex" | "extglob_pattern":
-                return _unquoted(_text(node)) if node.child_count == 0 else self._joined(node, depth)
+                return spelling.unquoted(_text(node)) if node.child_count == 0 else self._joined(node, depth)
             case "string":
                 return self._string(node, depth)
             case "raw_string":
                 return _text(node)[1:-1]
             case "ansi_c_string":
-                return _decoded(_text(node)[2:-1])
+                return spelling.decoded(_text(node)[2:-1])
             case "concatenation":
                 return self._joined(node, depth)
             case _:
@@ -461,9 +384,9 @@ class _Reader:
         said, place = "", start + 1
         for child in node.children[1:-1]:
             lead = len(_raw(child)) - len(_raw(child).lstrip()) if child.type not in ("string_content",) else 0
-            said += _quoted(source[place - start : child.start_byte + lead - start].decode("utf-8", "replace"))
+            said += spelling.quoted(source[place - start : child.start_byte + lead - start].decode("utf-8", "replace"))
             if child.type == "string_content":
-                said += _quoted(_text(child))
+                said += spelling.quoted(_text(child))
             elif child.is_named:
                 self._walk(child, depth + 1)
                 said += HOLE
@@ -471,7 +394,11 @@ class _Reader:
                 said += _text(child).strip()
             place = child.end_byte
         end = node.end_byte - 1
-        return said + _quoted(source[place - start : end - start].decode("utf-8", "replace")) if place < end else said
+        return (
+            said + spelling.quoted(source[place - start : end - start].decode("utf-8", "replace"))
+            if place < end
+            else said
+        )
 
 
 def _raw(node: Node) -> bytes:
@@ -480,42 +407,3 @@ def _raw(node: Node) -> bytes:
 
 def _text(node: Node | None) -> str:
     return "" if node is None else _raw(node).decode("utf-8", "replace")
-
-
-def _quoted(text: str) -> str:
-    return re.sub(r"\\(?:\n|([$`\"\\]))", lambda match: match[1] or "", text)
-
-
-def _unquoted(text: str) -> str:
-    """A bare word: its escapes are gone, what the shell looks up in the file system is a hole."""
-    if text.startswith("~"):
-        text = HOLE + text.partition("/")[1] + text.partition("/")[2]
-    text = re.sub(r"(?<=[=:])~", HOLE, text)
-    return re.sub(r"\\(\n)|\\(.)|[*?]|\[(?=.*\])", _character, text, flags=re.DOTALL)
-
-
-def _character(match: re.Match[str]) -> str:
-    if match[1]:
-        return ""
-    return match[2] or HOLE
-
-
-def _decoded(text: str) -> str:
-    """What stands in `$'…'`."""
-
-    def one(match: re.Match[str]) -> str:
-        code = match[1]
-        if code[0] in "xuU" and len(code) > 1:
-            return _char(int(code[1:], 16))
-        if code[0] in "01234567":
-            return _char(int(code, 8) & 0xFF)
-        if code[0] == "c" and len(code) > 1:
-            return _char(ord(code[1]) & 0x1F)
-        return _ESCAPES.get(code, code if code in "\\'\"?" else f"\\{code}")
-
-    pattern = r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)"
-    return re.sub(pattern, one, text, flags=re.DOTALL)
-
-
-def _char(number: int) -> str:
-    return HOLE if number == 0 or number > 0x10FFFF or 0xD800 <= number < 0xE000 else chr(number)
