@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from doors import ledger_calls
-from harness import Workspace
+from harness import Workspace, wait_until
 from models.server import Models
 from models.truth import Served, micro
 from proctor.journal import events as ev
@@ -79,7 +79,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             first = workspace.start()
             models.wait(lambda rows: len(rows) >= count // 2 or first.poll() is not None)
             before = len(models.rows)
-            os.kill(workspace.supervisor() or 0, signal.SIGKILL)
+            os.kill(wait_until(workspace.supervisor), signal.SIGKILL)
             first.wait(20)
             second = workspace.start()
             output, _ = second.communicate(timeout=120)
