@@ -382,7 +382,9 @@ def _decided(_: State, __: ev.Row, e: ev.Decided) -> Changes:
 
 @_on(ev.RequestOpened)
 def _request_opened(state: State, row: ev.Row, e: ev.RequestOpened) -> Changes:
-    return {"requests": (*state.requests, RequestState(id=e.id, opened=e, at=row.at))}
+    if e.granted:
+        return {"asked": e.id}
+    return {"asked": e.id, "requests": (*state.requests, RequestState(id=e.id, opened=e, at=row.at))}
 
 
 @_on(ev.RequestClosed)

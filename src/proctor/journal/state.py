@@ -201,6 +201,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     settled_task: ev.TaskId | None = None
     decided: int = 0
     requests: tuple[RequestState, ...] = ()
+    asked: int = 0
+    """The last request's id; those that a rule granted at once are not kept."""
     checkpoints: tuple[CheckpointState, ...] = ()
     pruned: dict[str, datetime] = {}
     """Checkpoints that are no more, and since when."""
@@ -259,7 +261,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def next_request(self) -> int:
         """The id that the next request will carry; ids are never used twice."""
-        return max((r.id for r in self.requests), default=0) + 1
+        return max(self.asked, max((r.id for r in self.requests), default=0)) + 1
 
     @property
     def marks(self) -> tuple[ev.TaskMark, ...]:

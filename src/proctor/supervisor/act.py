@@ -313,9 +313,11 @@ class _Listener:
             return stream.add(source, line, type(events[0]).__name__.lower() if events else "")
         if line:
             stream.add(source, line, RAW if source == "stdout" else "")
+        inside = msgspec.json.encode(f"{self._s.workspace}/").removesuffix(b'"')
         for event in events:
             if isinstance(event, Tool | Result | Note | Trouble):
-                stream.add(AGENT, msgspec.json.encode(asdict(event)), type(event).__name__.lower())
+                told = msgspec.json.encode(asdict(event)).replace(inside, b'"')  # paths as the operator knows them
+                stream.add(AGENT, told, type(event).__name__.lower())
         return None
 
     def _on_event(self, running: Running, event: WorkerEvent) -> None:

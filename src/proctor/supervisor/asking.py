@@ -57,7 +57,7 @@ class Asking:
         """A worker asks: a rule answers, or the operator is asked and everything stands still."""
         opened = self.opened(
             RequestKind.TOOL,
-            safe_line(f"{ask.tool} {requests.argument(ask.tool, ask.input)}".strip(), 300),
+            safe_line(f"{ask.tool} {self._argument(ask)}".strip(), 300),
             safe_line(ask.why, 300),
             tool=ask.tool,
             input=ask.input,
@@ -68,6 +68,10 @@ class Asking:
             changeable=ask.changeable,
         )
         self._open(opened)
+
+    def _argument(self, ask: Ask) -> str:
+        """What it is about, a path of the workspace relative to it."""
+        return requests.argument(ask.tool, ask.input).removeprefix(f"{self._s.workspace}/")
 
     async def asks_host(self, host: str, port: int) -> bool:
         """Whether the running worker may reach a host: by rule, by what was granted before, or by the operator.
@@ -177,6 +181,9 @@ class Asking:
         if self._rows[opened.iteration] > MOST_ROWS:
             if answer.outcome is RequestOutcome.DENIED:
                 self._unwritten[requests.identity(opened.tool, opened.input)] += 1
+            self._tell(opened, answer)
+        elif opened.request is RequestKind.TOOL and answer == Answer(RequestOutcome.GRANTED, RULE):
+            self._s.append(replace(opened, granted=RULE))
             self._tell(opened, answer)
         else:
             self._s.append(opened)

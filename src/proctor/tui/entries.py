@@ -274,6 +274,8 @@ def _plateau_fired(e: ev.PlateauFired) -> Told:
 
 
 def _request_opened(e: ev.RequestOpened) -> Told:
+    if e.granted:
+        return None  # the worker's own line says what it does
     text = main_argument(e.input)[1] if e.tool else ""
     return "asks", f"#{e.id} {e.tool or e.request} {text or e.what}", Role.ATTENTION
 

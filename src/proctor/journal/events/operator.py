@@ -12,7 +12,8 @@ from proctor.words import Dimension, RequestKind, RequestOutcome
 
 class RequestOpened(Event, frozen=True, tag="request_opened"):
     """Something waits for the operator. `worker_id` is the worker's own name for its question, `agent` the sub-agent
-    that asks; one that is not `changeable` can be granted only as it is."""
+    that asks; one that is not `changeable` can be granted only as it is. One that is `granted` at once, by a rule,
+    waits for nobody and has no other row."""
 
     id: int
     request: RequestKind
@@ -25,6 +26,7 @@ class RequestOpened(Event, frozen=True, tag="request_opened"):
     worker_id: str = ""
     agent: str = ""
     changeable: bool = True
+    granted: str = ""
     dimension: Dimension | None = None
 
 
