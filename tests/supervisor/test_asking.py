@@ -30,6 +30,7 @@ class Stage:
 
     def __init__(self, path: Path, yes: bool = False, expire: int | None = None) -> None:
         path.mkdir(exist_ok=True)
+        self.workspace = path
         self.journal = Journal(journal_path(path))
         self.options = Options(yes=yes)
         self.terms = SimpleNamespace(contract=SimpleNamespace(approvals=SimpleNamespace(expire=expire)))
