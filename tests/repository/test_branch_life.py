@@ -197,12 +197,15 @@ def test_a_full_disk_is_one_sentence_and_moves_nothing(work: Path, monkeypatch: 
     assert subjects(work) == ["Task 1: do it"]
 
 
-def test_a_kill_between_any_two_steps_leaves_the_commit_or_none(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.kills)])
+def test_a_kill_between_any_two_steps_leaves_the_commit_or_none(
+    work: Path, monkeypatch: pytest.MonkeyPatch, stride: int
+) -> None:
     write(work / ".gitattributes", "*.txt text\n")
     sitting = Sitting(work)
     write(work / "a.txt", "1\r\n")
     done = sitting.verified(1)
-    for steps in itertools.count():
+    for steps in itertools.count(step=stride):
         child = os.fork()
         if not child:
             die_after(steps, monkeypatch)
