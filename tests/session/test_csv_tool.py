@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import pytest
 
 from harness import PROCTOR, Workspace, wait_until
 from proctor.journal import events as ev
@@ -23,6 +25,71 @@ def answer_when_asked(workspace: Workspace, verb: str = "approve", *words: str) 
     request = state.open_requests[0]
     workspace.proctor(verb, "--id", str(request.id), *words, check=True)
     return request.opened
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A session that was run to its end with all requests granted, for the tests that look at what it left."""
+    folder = tmp_path_factory.mktemp("t")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        workspace = Workspace.sample("csv_tool", folder / "w")
+        try:
+            run = workspace.start("--yes")
+            output, _ = run.communicate(timeout=120)
+            assert run.returncode == 0, output
+            yield workspace
+        finally:
+            workspace.settle()
+
+
+def verified(workspace: Workspace) -> int:
+    """How often a task was verified up to now."""
+    return len(workspace.rows("task_done"))
+
+
+def goes_on(workspace: Workspace, before: int) -> None:
+    """Waits until one more is verified."""
+    wait_until(lambda: verified(workspace) > before, "a further task")
+
+
+def test_the_workspace_tells_what_happened(ended: Workspace) -> None:
+    listed = json.loads((ended.path / "tasks.json").read_text())
+    assert [task["status"] for task in listed] == ["done"] * 5
+    assert all(task["verified_by"] and task["commit"] for task in listed)
+    log = (ended.path / "PROGRESS.md").read_text()
+    assert log.count("passed") >= 5
+    assert "session done" in log
+    closed = [e for e in ended.events("request_closed") if isinstance(e, ev.RequestClosed)]
+    assert [e.by for e in closed] == ["flag --yes"]
+    checked = subprocess.run(
+        [sys.executable, "-m", "unittest", "discover", "-t", ".", "-s", "tests"],
+        cwd=ended.path,
+        capture_output=True,
+        check=False,
+    )
+    assert checked.returncode == 0
+    status = ended.status()
+    assert status["status"] == "done"
+    assert {task["verdict"] for task in status["tasks"]} == {"passed"}
+    assert status["budget"]["tokens"]["used"] > 0
+    assert status["budget"]["cost"]["source"] in ("reported", "estimated")
+
+
+def test_verdicts_and_claims_are_recorded_side_by_side(ended: Workspace) -> None:
+    judged = [e for e in ended.events("judged") if isinstance(e, ev.Judged) and e.phase == "work"]
+    assert Counter(e.verdict for e in judged) == Counter({Verdict.PASSED: 5, Verdict.FAILED: 1})
+    baselines = [e for e in ended.events("judged") if isinstance(e, ev.Judged) and e.phase == "baseline"]
+    assert {e.verdict for e in baselines} == {Verdict.FAILED}
+    assert len(baselines) == 5
+
+
+def test_a_finished_session_starts_no_worker_and_stays_done(ended: Workspace) -> None:
+    before = len(ended.events("iteration_started"))
+    again = ended.start()
+    output, _ = again.communicate(timeout=60)
+    assert again.returncode == 0, output
+    assert len(ended.events("iteration_started")) == before
 
 
 def test_five_tasks_are_verified_once_each_with_one_false_claim_and_one_answer(sample: Make) -> None:
@@ -43,54 +110,18 @@ def test_five_tasks_are_verified_once_each_with_one_false_claim_and_one_answer(s
     assert workspace.processes() == []
 
 
-def test_the_workspace_tells_what_happened(sample: Make) -> None:
-    workspace = sample("csv_tool")
-    run = workspace.start("--yes")
-    run.communicate(timeout=120)
-    assert run.returncode == 0
-    listed = json.loads((workspace.path / "tasks.json").read_text())
-    assert [task["status"] for task in listed] == ["done"] * 5
-    assert all(task["verified_by"] and task["commit"] for task in listed)
-    log = (workspace.path / "PROGRESS.md").read_text()
-    assert log.count("passed") >= 5
-    assert "session done" in log
-    closed = [e for e in workspace.events("request_closed") if isinstance(e, ev.RequestClosed)]
-    assert [e.by for e in closed] == ["flag --yes"]
-    checked = subprocess.run(
-        [sys.executable, "-m", "unittest", "discover", "-t", ".", "-s", "tests"],
-        cwd=workspace.path,
-        capture_output=True,
-        check=False,
-    )
-    assert checked.returncode == 0
-    status = workspace.status()
-    assert status["status"] == "done"
-    assert {task["verdict"] for task in status["tasks"]} == {"passed"}
-    assert status["budget"]["tokens"]["used"] > 0
-    assert status["budget"]["cost"]["source"] in ("reported", "estimated")
-
-
-def test_a_finished_session_starts_no_worker_and_stays_done(sample: Make) -> None:
-    workspace = sample("csv_tool")
-    workspace.start("--yes").communicate(timeout=120)
-    before = len(workspace.events("iteration_started"))
-    again = workspace.start()
-    output, _ = again.communicate(timeout=60)
-    assert again.returncode == 0, output
-    assert len(workspace.events("iteration_started")) == before
-
-
 def test_the_follower_may_die_and_a_second_supervisor_is_refused(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.1)
     run = workspace.start("--yes")
     pid = wait_until(workspace.supervisor, "a supervisor")
+    before = verified(workspace)
     run.send_signal(signal.SIGKILL)
     run.wait()
     refused = workspace.proctor("run", "--headless")
     assert refused.returncode == 2
     assert str(pid) in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
-    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
+    goes_on(workspace, before)
 
 
 def test_a_sigkilled_supervisor_leaves_nothing_alive_and_the_next_run_finishes(sample: Make) -> None:
@@ -123,9 +154,9 @@ def test_stop_ends_the_session_and_run_goes_on_from_the_tree(sample: Make) -> No
     run.communicate(timeout=30)
     assert run.returncode == 130
     assert workspace.processes() == []
-    again = workspace.start("--yes")
-    again.communicate(timeout=120)
-    assert again.returncode == 0
+    before = verified(workspace)
+    workspace.start("--yes")
+    goes_on(workspace, before)
 
 
 def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
@@ -150,8 +181,9 @@ def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
     assert state.tasks[0].status is TaskStatus.DONE
     kinds = [c.taken.checkpoint for c in state.checkpoints]
     assert kinds.count(CheckpointKind.SAFETY) >= 2
+    done = verified(workspace)
     assert workspace.proctor("resume").returncode == 0
-    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
+    goes_on(workspace, done)
 
 
 def test_pause_freezes_the_worker_and_the_active_clock(sample: Make) -> None:
@@ -165,8 +197,9 @@ def test_pause_freezes_the_worker_and_the_active_clock(sample: Make) -> None:
     wait_until(lambda: workspace.live("gauges") != beats or None, "elapsed moves on")
     assert workspace.status()["budget"]["wall_clock"]["used"] == before
     assert workspace.status()["status"] == "paused"
+    done = verified(workspace)
     assert workspace.proctor("resume").returncode == 0
-    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
+    goes_on(workspace, done)
 
 
 def test_a_note_reaches_the_next_brief(sample: Make) -> None:
@@ -177,9 +210,14 @@ def test_a_note_reaches_the_next_brief(sample: Make) -> None:
         [*PROCTOR, "note", str(workspace.path), "mind", "the", "commas"], capture_output=True, text=True, check=True
     )
     assert "next brief" in noted.stdout
-    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
-    briefs = sorted((workspace.path / ".proctor" / "iterations").glob("*/brief.md"))
-    assert sum("mind the commas" in brief.read_text() for brief in briefs) == 1
+
+    def told() -> list[bool]:
+        briefs = sorted((workspace.path / ".proctor" / "iterations").glob("*/brief.md"))
+        return ["mind the commas" in brief.read_text() for brief in briefs]
+
+    wait_until(lambda: True in told()[:-1], "a brief after the one that has the note")
+    assert workspace.proctor("stop").returncode == 0
+    assert sum(told()) == 1
 
 
 def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
@@ -191,21 +229,11 @@ def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
         order = client.order("stop")
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not workspace.supervisor(), "dead")
-    run = workspace.start("--yes")
-    run.communicate(timeout=120)
-    assert run.returncode == 0
+    before = verified(workspace)
+    workspace.start("--yes")
+    goes_on(workspace, before)
     answers = {e.order: e.outcome for e in workspace.events("order_taken") if isinstance(e, ev.OrderTaken)}
     assert answers[order] == "expired"
-
-
-def test_verdicts_and_claims_are_recorded_side_by_side(sample: Make) -> None:
-    workspace = sample("csv_tool")
-    workspace.start("--yes").communicate(timeout=120)
-    judged = [e for e in workspace.events("judged") if isinstance(e, ev.Judged) and e.phase == "work"]
-    assert Counter(e.verdict for e in judged) == Counter({Verdict.PASSED: 5, Verdict.FAILED: 1})
-    baselines = [e for e in workspace.events("judged") if isinstance(e, ev.Judged) and e.phase == "baseline"]
-    assert {e.verdict for e in baselines} == {Verdict.FAILED}
-    assert len(baselines) == 5
 
 
 def test_a_rollback_that_would_change_nothing_is_refused_and_costs_no_worker(sample: Make) -> None:
