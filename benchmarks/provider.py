@@ -1,6 +1,6 @@
 """A process of its own that answers as a model provider does: chat completions, streamed, with usage.
 
-`provider.py` prints its port. A model named `wait-20` answers after 20 ms.
+`provider.py` prints its port. A model named `wait-20` begins to answer after 20 ms and takes as long to end.
 """
 
 from __future__ import annotations
@@ -62,15 +62,21 @@ class Connection(asyncio.Protocol):
             wait = int(found[1]) / 1000 if found else 0
             del self._held[: self._whole]
             self._whole = 0
-            asyncio.get_running_loop().call_later(wait, self._answer)
+            asyncio.get_running_loop().call_later(wait, self._begin, wait)
 
-    def _answer(self) -> None:
-        if self._transport.is_closing():
-            return
+    def _begin(self, wait: float) -> None:
         own = b"chatcmpl-%d" % next(_numbers)
-        self._transport.write(_HEAD + chunk(FIRST.replace(b"chatcmpl-ID", own)))
-        rest = b"".join(chunk(one.replace(b"chatcmpl-ID", own)) for one in REST)
-        self._transport.write(rest + b"0\r\n\r\n")
+        first = _HEAD + chunk(FIRST.replace(b"chatcmpl-ID", own))
+        rest = b"".join(chunk(one.replace(b"chatcmpl-ID", own)) for one in REST) + b"0\r\n\r\n"
+        if wait:
+            self._write(first)
+            asyncio.get_running_loop().call_later(wait, self._write, rest)
+        else:
+            self._write(first + rest)
+
+    def _write(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
 
 async def main() -> None:

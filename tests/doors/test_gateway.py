@@ -316,3 +316,26 @@ def test_a_door_may_lie_deep_and_be_made_anew(tmp_path: Path) -> None:
     made.remove()
     made.remove()
     assert not made.folder.exists()
+
+
+async def test_of_a_stream_that_comes_in_one_piece_only_the_end_waits(tmp_path: Path) -> None:
+    pieces, row = stream(), asyncio.Event()
+    for gap in (b"\n\n", b"\r\n\r\n"):
+        whole = b"".join(pieces).replace(b"\n\n", gap)
+        end = whole[whole.index(b"event: message_stop") :]
+        for more in (b"", b": comment" + gap):
+            async with gate(tmp_path, streams([whole + more])) as made:
+                row.clear()
+
+                async def settling(_: ModelCall) -> None:
+                    await row.wait()
+
+                made.owner.settling = settling
+                async with made.client.post("/v1/messages", json=messages(stream=True)) as answer:
+                    if not more:
+                        first = await asyncio.wait_for(answer.content.readexactly(len(whole) - len(end)), 5)
+                        assert first + end == whole
+                    with pytest.raises(TimeoutError):
+                        await asyncio.wait_for(answer.content.readany(), 0.05)
+                    row.set()
+                    assert await answer.content.read() == (end if not more else whole + more)

@@ -62,10 +62,20 @@ class Incoming:
         """Milliseconds from the question to the first byte."""
         self.streams = response.content_type == "text/event-stream"
         self.request = next((response.headers[name] for name in REQUEST_IDS if name in response.headers), "")
-        self._unpack = _unpacker(response.headers.get("Content-Encoding", ""))
+        self.free = 0
+        """How many bytes of the chunk that was read last do not end a stream."""
+        self._packed = response.headers.get("Content-Encoding", "identity").lower() in ("gzip", "deflate")
+        self._unpack = _unpacker() if self._packed else bytes
 
     def feed(self, chunk: bytes) -> None:
-        self.reading.feed(self._unpack(chunk))
+        reading, tail, head = self.reading, self._unpack(chunk), b""
+        if self.streams and not reading.complete:
+            at = _last_event(tail)
+            head, tail = tail[:at], tail[at:]
+        reading.feed(head)
+        free = 0 if reading.complete or self._packed else len(head)
+        reading.feed(tail)
+        self.free = free if reading.complete else len(chunk)
 
     @property
     def began_badly(self) -> bool:
@@ -169,10 +179,14 @@ async def at_most(chunks: AsyncIterator[bytes], most: int) -> bytes:
     return bytes(held[:most])
 
 
-def _unpacker(encoding: str) -> Callable[[bytes], bytes]:
+def _last_event(chunk: bytes) -> int:
+    """Where the last event in a piece of a stream begins; 0 if that is not in this piece."""
+    end = len(chunk.rstrip())
+    return max(at + len(gap) if (at := chunk.rfind(gap, 0, end)) >= 0 else 0 for gap in (b"\n\n", b"\r\n\r\n"))
+
+
+def _unpacker() -> Callable[[bytes], bytes]:
     """What makes an answer readable that came packed though nobody asked for it."""
-    if encoding.lower() not in ("gzip", "deflate"):
-        return bytes
     unpacking = zlib.decompressobj(wbits=47)
 
     def unpack(chunk: bytes) -> bytes:

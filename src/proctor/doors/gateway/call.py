@@ -206,14 +206,16 @@ class Call:
         await answer.finish()
 
     async def _pass(self, incoming: Incoming, chunk: bytes, held: list[bytes]) -> None:
-        """Pass a chunk on or hold it: of a stream what follows its end, of another answer always the last one."""
-        reading = incoming.reading
-        if self._settled or (incoming.streams and not reading.complete):
+        """Pass a chunk on or hold it: of a stream the event that ends it, of another answer always the last chunk."""
+        if self._settled:
             await self._answer.write(chunk)
         elif incoming.streams:
-            held.append(chunk)
-            if reading.final:
-                await self._end(held)
+            if incoming.free:
+                await self._answer.write(chunk[: incoming.free])
+            if incoming.free < len(chunk):
+                held.append(chunk[incoming.free :])
+                if incoming.reading.final:
+                    await self._end(held)
         else:
             if held:
                 await self._answer.write(held.pop())

@@ -17,7 +17,9 @@ from proctor.doors.gateway import tokens
 from proctor.doors.gateway.providers.base import Asked
 
 FEW_BYTES = 512
-"""A new tail of so few bytes is taken for a token in four of them: counting would take longer than it is worth."""
+SHORT_TAIL = 4_096
+"""So few bytes, and so few of a new tail, are taken for a token in four of them: a thread to count them would take
+longer than it is worth."""
 SAMPLE = 4_096
 MOST_SAMPLES = 8
 """Of a longer text so many pieces of `SAMPLE` bytes are counted, spread over it, and the rest is taken to be alike."""
@@ -73,7 +75,7 @@ class Meter:
             tail = prompt[kept:]
         else:
             ratio, tail = self._ratio, prompt
-        count += await self._count(tail, asked.model)
+        count += await self._count(tail, asked.model, SHORT_TAIL if found else FEW_BYTES)
         return Estimate(prompt, count, round(count * ratio))
 
     async def generated(self, text: bytes, model: str) -> int:
@@ -108,8 +110,8 @@ class Meter:
             ids.add(message)
         return False, True
 
-    async def _count(self, text: bytes, model: str) -> int:
-        if len(text) <= FEW_BYTES:
+    async def _count(self, text: bytes, model: str, few: int = FEW_BYTES) -> int:
+        if len(text) <= few:
             return -(-len(text) // tokens.BYTES_PER_TOKEN)
         return await asyncio.get_running_loop().run_in_executor(self._pool, _sampled, text, model)
 
