@@ -29,6 +29,8 @@ from proctor.journal.store import Journal, journal_path
 from proctor.words import Dimension, Exhaustion
 
 PRICES = {f"wait-{ms}": prices.Rates(150_000, 600_000) for ms in (0, 20)}
+GATHERED = 0.002
+"""Seconds in which rows come together: less than any provider takes to answer."""
 CEILINGS = [Ceiling(d, 10**12, Exhaustion.STOP) for d in (Dimension.TOKENS, Dimension.COST, Dimension.TOOL_CALLS)]
 
 
@@ -52,6 +54,7 @@ class Rows:
     async def _write(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
+            await asyncio.sleep(GATHERED)
             now, self._waiting = self._waiting, []
             await loop.run_in_executor(self._pool, lambda: self.journal.append(*[row for row, _ in now]))  # noqa: B023
             for _, written in now:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
+from uuid import uuid4
 
 from aiohttp import ClientError, ClientSession
+from msgspec import structs
 
 from proctor.budget.dimensions import Usage
 from proctor.doors.gateway.answer import Answer
@@ -53,6 +55,8 @@ class House:
     recorder: Recorder | None = None
     limits: dict[str, Limit] = field(default_factory=dict)
     said: set[str] = field(default_factory=set)
+    ids: Iterator[str] = field(default_factory=lambda: map(f"{uuid4().hex[:12]}-{{}}".format, count(1)))
+    """Names for calls."""
 
     def limit(self, upstream: str) -> Limit:
         return self.limits.setdefault(upstream, Limit(self.steward, upstream))
@@ -69,7 +73,7 @@ class Call:
     def __init__(
         self, house: House, provider: Provider, asked: Asked, upstream: Upstream, answer: Answer, *, record: bool
     ) -> None:
-        self.id = secrets.token_hex(8)
+        self.id = next(house.ids)
         self._house = house
         self._provider = provider
         self._asked = asked
@@ -82,7 +86,6 @@ class Call:
         self._incoming: Incoming | None = None
         self._model = asked.model
         self._estimate = Estimate(b"", 0, 0)
-        self._digest = b""
         self._status = 0
         self._changed: tuple[str, ...] = ()
         self._why = ""
@@ -124,7 +127,6 @@ class Call:
 
     async def _go(self, headers: Mapping[str, str]) -> None:
         asked, house = self._asked, self._house
-        self._digest = await house.meter.digest(asked.path, asked.raw)
         self._estimate = await house.meter.estimate(asked, self._provider.prompt(asked))
         await self._clear()
         self._wanted = True
@@ -293,7 +295,11 @@ class Call:
         usage, source = await self._usage(end, reading)
         if self._record and self._recorded:
             self._record.keep(self.id, "answer", bytes(self._recorded), self._answer.mask)
-        await self._house.steward.settle(self._row(end, reading, usage, source))
+        duplicate = repeat = False
+        if end is CallEnd.ANSWERED and reading is not None:
+            duplicate, repeat = await self._house.meter.answered(self._asked, reading.message)
+        call = self._row(end, reading, usage, source)
+        await self._house.steward.settle(structs.replace(call, duplicate=duplicate, repeat=repeat))
         self._settled = True
 
     def _ended(self, reading: Reading | None) -> CallEnd:
@@ -316,9 +322,6 @@ class Call:
         return replace(usage, output=max(usage.output, seen)), Source.ESTIMATED
 
     def _row(self, end: CallEnd, reading: Reading | None, usage: Usage, source: Source) -> ModelCall:
-        duplicate = repeat = False
-        if end is CallEnd.ANSWERED and reading is not None:
-            duplicate, repeat = self._house.meter.answered(self._digest, reading.message)
         named = reading.named if reading else []
         return ModelCall(
             call=self.id,
@@ -345,8 +348,6 @@ class Call:
             request=self._word(self._incoming.request, 200) if self._incoming else "",
             agent=self._word(self._asked.agent, 100),
             tier=self._word((reading and reading.tier) or self._asked.tier, 40),
-            duplicate=duplicate,
-            repeat=repeat,
             changed=self._changed,
             why=self._word(self._why, 300) if end is not CallEnd.ANSWERED else "",
         )

@@ -57,12 +57,6 @@ class Meter:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def digest(self, path: str, raw: bytes) -> bytes:
-        """What tells equal requests."""
-        if len(raw) > INLINE_BYTES:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _digest, path, raw)
-        return _digest(path, raw)
-
     async def estimate(self, asked: Asked, prompt: bytes) -> Estimate:
         """What of the prompt was in this agent's last one counts as it did then; the new tail is counted. What comes
         of both is taken by the ratio in which the provider's count last stood to such a one."""
@@ -94,9 +88,13 @@ class Meter:
             if len(self._known) > MOST_PROMPTS:
                 self._known.popitem(last=False)
 
-    def answered(self, digest: bytes, message: str) -> tuple[bool, bool]:
+    async def answered(self, asked: Asked, message: str) -> tuple[bool, bool]:
         """Notes an answered call; whether it is a duplicate of an answer noted before, or else a repeat of its
         request. The same id for other requests, as some servers give, makes neither."""
+        if len(asked.raw) > INLINE_BYTES:
+            digest = await asyncio.get_running_loop().run_in_executor(self._pool, _digest, asked)
+        else:
+            digest = _digest(asked)
         ids = self._answered.get(digest)
         if ids is None:
             self._answered[digest] = {message}
@@ -116,8 +114,11 @@ class Meter:
         return await asyncio.get_running_loop().run_in_executor(self._pool, _sampled, text, model)
 
 
-def _digest(path: str, raw: bytes) -> bytes:
-    return hashlib.blake2b(raw, digest_size=16, key=hashlib.blake2b(path.encode(), digest_size=16).digest()).digest()
+def _digest(asked: Asked) -> bytes:
+    """What tells equal requests."""
+    digest = hashlib.blake2b(asked.path.encode() + b"\n", digest_size=16)
+    digest.update(asked.raw)
+    return digest.digest()
 
 
 def _alike(one: bytes, other: bytes) -> int:
