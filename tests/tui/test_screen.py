@@ -18,6 +18,7 @@ from tui.conftest import Desk, settled, shown, until
 from tui.story import SCENES, Story
 
 SIZES = [(120, 36), (80, 24), (60, 20), (40, 15), (200, 50)]
+TELLING = [(80, 24), (40, 15), (200, 50), *(pytest.param(size, marks=pytest.mark.cases) for size in SIZES[0:3:2])]
 WORDS = {
     "running": "RUNNING",
     "asking": "ASKING",
@@ -338,7 +339,7 @@ async def test_nothing_lies_over_what_is_being_typed_and_its_keys_are_named(stor
         await until(pilot, lambda: "Waiting for you" in shown(pilot.app))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("size", TELLING, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_what_lies_over_the_session_is_whole_and_leaves_no_border_beside_it(
     size: tuple[int, int], story: Story, desk: Desk
 ) -> None:
@@ -514,7 +515,7 @@ async def test_every_key_in_the_footer_works_and_no_other(story: Story, desk: De
                 assert (f"{offered.get(action.verb)} {action.label}" in footer) is (action.verb in offered), action.verb
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 45)], ids=["80x24", "160x45"])
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((160, 45), marks=pytest.mark.cases)], ids=["80x24", "160x45"])
 async def test_the_task_at_work_stands_first_whatever_is_warned_of_and_w_shows_it_all(
     size: tuple[int, int], story: Story, desk: Desk
 ) -> None:
