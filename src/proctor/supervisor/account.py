@@ -56,7 +56,7 @@ class Account:
         self._born = born
         self._overrides = overrides
         self._monotonic = monotonic
-        self._active_ms = used.get(Dimension.WALL_CLOCK, Figure(0)).used
+        self._active = float(used.get(Dimension.WALL_CLOCK, Figure(0)).used)
         self._since: float | None = None
         self._meter: Meter | None = None
         self._unpriced = False
@@ -70,14 +70,14 @@ class Account:
         """Start or stop the active clock; repeating either changes nothing."""
         now = self._monotonic()
         if self._since is not None:
-            self._active_ms += round((now - self._since) * 1000)
+            self._active += (now - self._since) * 1000
         self._since = now if running else None
 
     @property
     def active_ms(self) -> int:
         """Active time of the session in milliseconds: no waits for people, limits or suspends."""
-        running = 0 if self._since is None else round((self._monotonic() - self._since) * 1000)
-        return self._active_ms + running
+        running = 0.0 if self._since is None else (self._monotonic() - self._since) * 1000
+        return int(self._active + running)
 
     # --- one iteration ------------------------------------------------------------------------
 
