@@ -20,6 +20,11 @@ LOOK_FROM = 1024 * 1024
 EARLY = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
 
 
+class _Response(web.StreamResponse):
+    _send_headers_immediately = False
+    """The head goes out with the first bytes, not alone."""
+
+
 class Answer:
     """What the worker gets. Nothing here raises when the worker is gone: then `gone` says so and bytes go nowhere."""
 
@@ -52,7 +57,7 @@ class Answer:
             return
         masked = CIMultiDict((name, self.mask.text(text)) for name, text in headers.items())
         reason = None if reason is None else self.mask.text(reason)
-        self._response = web.StreamResponse(status=status, reason=reason, headers=masked)
+        self._response = _Response(status=status, reason=reason, headers=masked)
         if self.last:
             self._response.force_close()
         try:

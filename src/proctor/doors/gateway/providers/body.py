@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]', re.DOTALL)
@@ -13,7 +13,7 @@ _UNCOUNTED: Final = frozenset(
     ("data", "encrypted_content", "signature", "thoughtSignature", "thought_signature", "cache_control", "file_data")
 )
 """Bytes of images and files, and sealed reasoning: their length says nothing about tokens."""
-_MEDIUM: Final = b" [attachment] " * 100
+_MEDIUM: Final = " [attachment] " * 100
 """What an attachment is taken for: some 400 tokens."""
 
 
@@ -141,15 +141,12 @@ def _member(raw: bytes, at: int, key: str) -> tuple[int, int] | None:
 def counted(parts: Iterable[Any]) -> bytes:
     """The words of a request that a model reads, in order, as far as they can be counted. What is sealed or no text is
     left out or stands for a fixed amount; a longer conversation begins with the bytes of the shorter one."""
-    return b"\n".join(word.encode(errors="replace") if isinstance(word, str) else word for word in _words(parts))
-
-
-def _words(parts: Iterable[Any]) -> Iterator[str | bytes]:
+    found: list[str] = []
     left = list(parts)[::-1]
     while left:
         one = left.pop()
         if isinstance(one, str):
-            yield _MEDIUM if one.startswith("data:") and ";base64," in one[:200] else one
+            found.append(_MEDIUM if one.startswith("data:") and ";base64," in one[:200] else one)
         elif isinstance(one, dict):
             for key, value in reversed(one.items()):
                 if key not in _UNCOUNTED:
@@ -159,4 +156,5 @@ def _words(parts: Iterable[Any]) -> Iterator[str | bytes]:
         elif isinstance(one, list):
             left.extend(reversed(one))
         elif one is not None:
-            yield str(one)
+            found.append(str(one))
+    return "\n".join(found).encode(errors="replace")
