@@ -17,7 +17,7 @@ class Upstream:
     """A provider: `name` as in the contract, `base_url` up to the path that clients add, and the key itself.
 
     `speaks` are the families (`anthropic`, `openai`, `gemini`) it understands; empty: any. `auth` is the header that
-    the key goes into (`authorization` as a bearer); empty: where the client put its own. `query` is added to each
+    the key goes into (`authorization` as a bearer); empty: the language's own. `query` is added to each
     request. With `subscription` a login pays, not a price per call.
     """
 
