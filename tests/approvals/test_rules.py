@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -49,6 +50,10 @@ def test_a_path_is_judged_as_what_it_really_is(tool: str, path: str, decision: s
         ({"patch": "*** Begin Patch\n*** Update File: src/a.py\n*** Move to: setup.py\n*** End Patch"}, "ask"),
         ({"patch": "*** Begin Patch\n*** Add File: src/a.py\n+x\n*** End Patch"}, "allow"),
         ({"diff": "--- a/src/a.py\n+++ b/src/frozen/a.py\n@@\n"}, "deny"),
+        ({"patch": "*** Add File: src/a\n+x\n*** Add File:setup.py\n+x"}, "ask"),
+        ({"patch": "*** Add File: src/a\n+x\n  *** Delete File: src/frozen/a"}, "deny"),
+        ({"include": ["src/a.py", "src/frozen/a"]}, "deny"), ({"dir_path": "src/frozen/a"}, "deny"),
+        ({"paths": ["src/" + "a" * 999] * 99}, "allow"), ({"paths": [f"src/{n}" * 99 for n in range(999)]}, "ask"),
         ({"paths": ["src/a.py", "…"]}, "ask"),
         ({"path": "src/" + "a" * 16_000 + "…"}, "ask"),
         ({}, "ask"),
@@ -215,6 +220,41 @@ def test_allowing_everything_means_everything_that_is_not_denied_or_asked(line: 
     assert shell(line, Rules(allow=["*(*)"])) is Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        # not every shell knows `$'…'`: to dash this is a substitution
+        "eval $'(echo curl)'", "sh -c $'(echo curl)'",
+        # variables that a builtin sets
+        "printf -v PATH .; ls", "printf -vPATH .; ls", "read PATH <<< .; ls", "path=. ; ls",
+        # programs that run others, their options first, or known to the shell alone
+        "npm --prefix x exec curl", "npm x curl", "uv -q run curl", "x=exec; npm $x curl", "find . $x curl {} +",
+        # code in an argument or on stdin
+        "python -W ignore -c x", "python -c'x'", "perl -I x -e y", "perl -Mx=y z", "node -r x -e y", "python *.py",
+        "echo x | python", "python -", "python -u <<E\nx\nE", "git -c core.pager=curl log", "git grep -Ocurl x",
+        "git clone -u curl x", "git fetch --upload-pack=curl", "git fetch 'ext::curl'", "git archive --exec=curl x",
+    ],
+)  # fmt: skip
+def test_what_can_run_another_program_is_not_allowed_with_the_program_that_runs_it(line: str) -> None:
+    names = ["ls", "echo", "printf", "read", "npm", "uv", "find", "python", "perl", "node", "git"]
+    assert shell(line, Rules(allow=[f"shell({name} *)" for name in names])) is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["python --version", "python -m pytest -q", "python x.py -c y", "uv run ls", "git fetch --prune", "git log -c",
+     "printf '%s' x", "read -r line", "npm install exec", "find . -name '*.py'"],
+)  # fmt: skip
+def test_what_runs_nothing_else_is_allowed_with_its_program(line: str) -> None:
+    names = ["ls", "printf", "read", "npm", "uv", "find", "python", "git"]
+    assert shell(line, Rules(allow=[f"shell({name} *)" for name in names])) is Decision.ALLOW
+
+
+def test_what_only_could_be_denied_is_asked() -> None:
+    for line in ("python $x", 'node "$f"', 'python -c "$x"', 'git submodule foreach "echo $x"'):
+        assert shell(line) is Decision.ASK
+
+
 def test_a_line_of_which_a_part_was_left_out_is_asked() -> None:
     assert shell("pytest " + "x" * 16_000 + "…") is Decision.ASK
     assert shell(["pytest", "x", "…"]) is Decision.ASK
@@ -223,7 +263,25 @@ def test_a_line_of_which_a_part_was_left_out_is_asked() -> None:
 def test_a_line_that_runs_elsewhere_has_no_known_paths() -> None:
     given = {"command": "pytest > src/x", "cwd": "/work"}
     assert RULES.decide("shell", given) is Decision.ALLOW
-    assert RULES.decide("shell", {**given, "cwd": "/etc"}) is Decision.ASK
+    for elsewhere in ({"cwd": "/etc"}, {"cwd": "/"}, {"dir_path": "../etc"}):
+        assert RULES.decide("shell", {**given, **elsewhere}) is Decision.ASK
+
+
+def test_a_link_is_judged_by_where_it_leads_too(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/in").symlink_to("deep")
+    (tmp_path / "src/out").symlink_to("../secrets")
+    (tmp_path / "src/far").symlink_to("/etc")
+    allow, deny = ["write(src/*)", "shell(ls *)"], ["write(secrets/*)"]
+    rules = Rules(allow, [], deny, str(tmp_path.resolve()), os.path.realpath)
+    found = {path: rules.decide("write", {"path": f"src/{path}"}) for path in ("in/a", "out/a", "far/a", "far/../a")}
+    assert found == {"in/a": "allow", "out/a": "deny", "far/a": "ask", "far/../a": "ask"}
+    assert [shell(f"ls > src/{path}/x", rules) for path in ("in", "out", "far")] == ["allow", "deny", "ask"]
+
+
+def test_a_fetch_is_judged_by_its_address_whatever_else_stands_beside_it() -> None:
+    rules = Rules(allow=["fetch(https://docs.example/*)"], deny=["fetch(*evil*)"])
+    assert rules.decide("fetch", {"url": "https://evil.example", "path": "https://docs.example/x"}) is Decision.DENY
 
 
 def test_without_rules_everything_is_asked() -> None:

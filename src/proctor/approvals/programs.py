@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -15,16 +16,24 @@ ODD = named("""alias bind coproc complete compgen enable fc hash history let map
 """Builtins that change what later words mean, or run text of their arguments later."""
 EVALUATING = named("""declare export getopts local printf read readonly test typeset unset wait [""")
 """Builtins that evaluate an array's index in an argument, and run what stands in it."""
+SETTING = named("getopts printf read unset wait")
+"""Builtins that set or take away a variable which an argument names."""
 FREE = named(""": exit break false return continue true""")
 MOVING = frozenset({"cd", "pushd", "popd"})
-_CODE = (
-    (re.compile(r"(python|pypy)[\d.]*w?"), re.compile(r"-[A-Za-z]*c")),
-    (re.compile(r"(perl|ruby)[\d.]*"), re.compile(r"-[A-Za-z0-9]*[eE].*")),
-    (re.compile(r"(node|nodejs|bun|deno|tsx)"), re.compile(r"-[A-Za-z]*[ep]|--eval.*|--print.*|eval")),
-    (re.compile(r"(php|lua|Rscript|R|osascript|julia|elixir|scala|guile|emacs|vim|vi|nvim|ex)[\d.]*"),
-     re.compile(r"-[reEc].*|--e[vx].*|--run.*|\+.*")),
+_CODE = tuple(
+    (re.compile(rf"({program})[\d.]*"), re.compile(option, re.DOTALL), re.compile(valued))
+    for program, option, valued in (
+        ("python[\\d.]*w?|pypy", "-[bBdEhiIOPqsSuvVx]*c.*", "-[A-Za-z]*[WX]|--check-hash-based-pycs"),
+        ("perl|ruby", "-[A-Za-z0-9]*[eEMm].*", "-[A-Za-z]*[ICr]"),
+        ("node|nodejs|bun|deno|tsx", "-[A-Za-z]*[ep]|--(eval|print|import|(experimental-)?loader).*|eval",
+         "-[rC]|--[^=]+"),
+        ("php|lua|Rscript|R|osascript|julia|elixir|scala|guile|emacs|vim|vi|nvim|ex",
+         r"-[reEcBR].*|--e[vx].*|--run.*|\+.*", "-[A-Za-z]|--[^=]+"),
+    )
 )  # fmt: skip
-"""Programs, and the option after which code stands that is not the shell's."""
+"""Programs, the option after which code stands that is not the shell's, and those options that may have a value."""
+_NO_CODE = re.compile(r"-V+|-v|-h|-m.+|--?version|--help|--test.*", re.DOTALL)
+"""Options with which such a program reads no code from its stdin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +90,12 @@ WRAPPERS: dict[str, Wrapper] = {
 }  # fmt: skip
 """Every program here is looked through for what is denied; only what is certain is allowed through it."""
 RUNNERS = {
-    "uv": "run", "poetry": "run", "pipenv": "run", "hatch": "run", "pdm": "run", "rye": "run", "conda": "run",
-    "npm": "exec", "pnpm": "exec", "yarn": "exec", "bundle": "exec", "direnv": "exec", "docker": "", "podman": "",
+    "uv": "run tool", "poetry": "run", "pipenv": "run", "hatch": "run", "pdm": "run", "rye": "run", "conda": "run",
+    "npm": "exec exe x explore", "pnpm": "exec dlx", "yarn": "exec dlx", "bun": "x", "bundle": "exec",
+    "direnv": "exec", "docker": "", "podman": "",
     "kubectl": "exec", "mise": "exec", "nix": "",
 }  # fmt: skip
-"""Programs of which one subcommand runs another program."""
+"""Programs of which these subcommands, or any, run another program."""
 GIT = named(
     """add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore checkout
     checkout-index cherry cherry-pick clean clone commit commit-tree config count-objects credential describe
@@ -100,12 +110,20 @@ GIT = named(
 """Commands of git itself, which no alias can hide."""
 _GIT_RUNS = {
     "bisect": re.compile(r"run"),
-    "rebase": re.compile(r"-[a-z]*x.*|--exec.*"),
+    "rebase": re.compile(r"(?s)-[a-z]*x.*|--exe.*"),
     "submodule": re.compile(r"foreach"),
-    "difftool": re.compile(r"-x.*|--extcmd.*"),
-    "filter-branch": re.compile(r"(?s:.*)"),
+    "difftool": re.compile(r"(?s)-x.*|--e.*"),
+    "filter-branch": re.compile(r"(?s).*"),
+    "grep": re.compile(r"(?s)-[A-Za-z]*O.*|--op.*"),
+    "archive": re.compile(r"(?s)--(e|rem).*"),
+    "send-email": re.compile(r"(?s)--(sen|sm|to-|cc-|h).*"),
+    "push": re.compile(r"(?s)--(rece|e).*|ext::.*"),
+    "clone": re.compile(r"(?s)-u.*|--u.*|-c.*|--conf.*|ext::.*"),
+    **dict.fromkeys(("fetch", "pull", "ls-remote", "remote"), re.compile(r"(?s)--up(|l.*)|--exec.*|ext::.*")),
 }
 """Those that run other commands, and the word that says so."""
+_GIT_SET = re.compile(r"(?s)-c|--config-env.*|--exec-path=.*")
+"""Options before the subcommand that can name a program to be run."""
 _GIT_VALUED = named(
     """--config-env --namespace --git-dir --exec-path --super-prefix --attr-source -c -C --work-tree"""
 )  # fmt: skip
@@ -173,13 +191,34 @@ def code(words: tuple[str, ...]) -> int | None:
     where there is none."""
     if words[0] in ("source", "."):
         return 0
-    for program, option in _CODE:
+    for program, option, valued in _CODE:
         if program.fullmatch(base(words[0])):
             for place, word in enumerate(words[1:], 1):
                 if option.fullmatch(word) or HOLE in word:
                     return place
-                if not word.startswith("-"):
+                if not word.startswith("-") and not valued.fullmatch(words[place - 1]):
                     break
+    return None
+
+
+def code_comes_in(words: tuple[str, ...]) -> bool:
+    """Whether an interpreter runs what comes in through its stdin."""
+    if code(words) is not None or not any(program.fullmatch(base(words[0])) for program, _, _ in _CODE):
+        return False
+    options = [*itertools.takewhile(lambda word: word.startswith("-"), words[1:])]
+    return "-" in options or (len(options) == len(words) - 1 and not any(map(_NO_CODE.fullmatch, options)))
+
+
+def runner(words: tuple[str, ...]) -> int | None:
+    """The place of a subcommand that runs another program, or may; None where there is none."""
+    wanted = RUNNERS.get(base(words[0]))
+    if not wanted:
+        return None if wanted is None or len(words) == 1 else 1
+    for place, word in enumerate(words[1:], 1):
+        if word in wanted.split() or HOLE in word:
+            return place
+        if not word.startswith("-") and not words[place - 1].startswith("--"):
+            return None
     return None
 
 
@@ -199,6 +238,9 @@ def git(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
 def git_runs(words: tuple[str, ...]) -> int | None:
     """The place of the word after which a git command is given others to run; None where it is given none."""
     rest, _ = git(words)
+    ahead = range(1, len(words) - len(rest) + 1)
+    if (set_by := next((n for n in ahead if _GIT_SET.fullmatch(words[n])), None)) is not None:
+        return set_by
     sign = _GIT_RUNS.get(rest[1]) if len(rest) > 1 else None
     places = range(len(words) - len(rest) + 2, len(words))
     return next((n for n in places if sign and (sign.fullmatch(words[n]) or HOLE in words[n])), None)

@@ -13,7 +13,7 @@ LONGEST = 1 << 16
 """Bytes that are parsed of a line and the lines within it."""
 _OPERATORS = re.compile(r"[;&|<>(){}\[\]`$\n\r=,\"']+")
 _HARMLESS = re.compile(
-    r"[a-z][a-z0-9]*|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|(NO|FORCE|CLICOLOR)_?COLOR|CI|DEBUG|VERBOSE"
+    r"(?!f?path$|cdpath$)[a-z][a-z0-9]*|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|(NO|FORCE|CLICOLOR)_?COLOR|CI|DEBUG|VERBOSE"
     r"|PYTHON(DONTWRITEBYTECODE|UNBUFFERED|HASHSEED|UTF8|FAULTHANDLER)|NODE_ENV|RUST_BACKTRACE|SOURCE_DATE_EPOCH"
 )
 """Variables that cannot make a program do something else."""
@@ -86,3 +86,11 @@ def bare(line: str) -> list[str]:
 def harmless(assignments: Iterable[str]) -> bool:
     """Whether variables that are set so leave every program what it is."""
     return all(_HARMLESS.fullmatch(one.split("=", 1)[0].removesuffix("+")) for one in assignments)
+
+
+def sets(words: tuple[str, ...]) -> bool:
+    """Whether a builtin may set a variable that makes later words mean something else."""
+    name, rest = programs.base(words[0]), words[1:]
+    if name == "printf":
+        return any(word.startswith(("-v", HOLE)) for word in rest[:1])
+    return name in programs.SETTING and not harmless(word for word in rest if not word.startswith("-"))

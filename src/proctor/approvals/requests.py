@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,17 +19,19 @@ SHELL = "shell"
 READ = "read"
 WRITE = "write"
 HOST = "host"
+FETCH = "fetch"
 
 _SYNONYMS = {"edit": WRITE}
 _COMMAND = ("command", "cmd", "script")
-_FOLDER = ("cwd", "workdir", "working_dir", "directory")
+_FOLDER = ("cwd", "workdir", "working_dir", "directory", "dir_path")
 _PATHS = words(
     """path paths file files file_path filePath filepath filename notebook_path absolute_path abs_path move_path
-    old_path new_path source destination"""
+    old_path new_path source destination dir_path"""
 )
 _PATCHES = frozenset({"patch", "diff", "input", "patch_text", "patchText", "unified_diff"})
 _IN_PATCH = re.compile(
-    r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |\+\+\+ (?:b/)?|--- (?:a/)?)(.+?)\s*$", re.MULTILINE
+    r"^(?:[ \t]*\*\*\*\s*(?:(?:Add|Update|Delete) File|Move to):|\+\+\+ (?:b/)?|--- (?:a/)?)[ \t]*(.+?)\s*$",
+    re.MULTILINE,
 )
 _REMARKS = frozenset({"description", "justification", "reason", "timeout", "timeout_ms", "yield_time_ms"})
 """What a worker says about a call or how long it may take: another word makes no other request."""
@@ -36,6 +39,8 @@ CUT = "…"
 """What ends a text, or stands in a list, of which a part was left out."""
 _DEEPEST = 8
 _MOST_PATHS = 1_000
+_LONGEST = 1 << 16
+"""Characters of all paths of an input together."""
 
 
 def canonical(tool: str) -> str:
@@ -54,9 +59,15 @@ def command(given: Mapping[str, Any]) -> str | tuple[str, ...] | None:
     return None
 
 
-def folder(given: Mapping[str, Any]) -> str | None:
-    """The folder that a shell call names to be run in."""
-    return next((value for key in _FOLDER if isinstance(value := given.get(key), str) and value), None)
+def folders(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The folders that a shell call names to be run in: which of them counts is the agent's to know."""
+    return tuple(value for key in _FOLDER if isinstance(value := given.get(key), str) and value)
+
+
+def elsewhere(given: Mapping[str, Any], workspace: str) -> str | None:
+    """The folder that a shell call is to be run in, if it is not the workspace's own."""
+    own = (".", workspace.rstrip("/"))
+    return next((where for where in folders(given) if (where.rstrip("/") or "/") not in own), None)
 
 
 def paths(given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -64,7 +75,7 @@ def paths(given: Mapping[str, Any]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for path in _paths(given, 0):
         found[path] = None
-        if len(found) > _MOST_PATHS or path.endswith(CUT):
+        if len(found) > _MOST_PATHS or sum(map(len, found)) > _LONGEST or path.endswith(CUT):
             raise ValueError("not every path is known")
     return tuple(found)
 
@@ -76,7 +87,7 @@ def _paths(value: Any, depth: int) -> Iterator[str]:
         for key, one in value.items():
             if key in _PATHS and isinstance(one, str):
                 yield one
-            elif key in _PATHS and isinstance(one, list | tuple):
+            elif (key in _PATHS or key == "include") and isinstance(one, list | tuple):
                 yield from (part for part in one if isinstance(part, str))
                 yield from _paths([part for part in one if not isinstance(part, str)], depth + 1)
             elif key in _PATCHES and isinstance(one, str):
@@ -115,12 +126,14 @@ def argument(tool: str, given: Mapping[str, Any]) -> str:
         return said if isinstance(said, str) else " ".join(said)
     if tool == HOST:
         return hosts(given)[-1]
-    try:
-        if named := paths(given):
-            return " ".join(named)
-    except ValueError:
-        pass
-    for key in (*_COMMAND, "url", "query", "pattern", "host"):
+    known: tuple[str, ...] = (*_COMMAND, "url", "query", "pattern", "host")
+    if tool == FETCH:
+        known = ("url", "query")
+    else:
+        with contextlib.suppress(ValueError):
+            if named := paths(given):
+                return " ".join(named)
+    for key in known:
         if isinstance(value := given.get(key), str):
             return value
     return msgspec.json.encode(given).decode() if given else ""
@@ -145,7 +158,7 @@ def identity(tool: str, given: Mapping[str, Any]) -> tuple[str, str]:
     """Equal for two requests that ask for the same."""
     tool = canonical(tool)
     if tool == SHELL and (said := command(given)) is not None:
-        return tool, msgspec.json.encode([said, folder(given)]).decode()
+        return tool, msgspec.json.encode([said, folders(given)]).decode()
     if tool == HOST:
         return tool, hosts(given)[-1]
     meant = {key: value for key, value in given.items() if key not in _REMARKS}

@@ -8,8 +8,9 @@ is the sandbox's to say.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -18,7 +19,7 @@ from typing import Any
 from proctor.approvals import programs, requests, shell
 from proctor.approvals.globs import HOLE, MOST, Glob
 from proctor.approvals.reading import Command, Reading, bare
-from proctor.approvals.requests import HOST, READ, SHELL, WRITE
+from proctor.approvals.requests import FETCH, HOST, READ, SHELL, WRITE
 
 _PATTERN = re.compile(r"([\w*?.-]+)\((.+)\)", re.DOTALL)
 
@@ -65,14 +66,25 @@ class Pattern:
 
 
 Globs = tuple[Glob, ...]
+MOST_PATH = 4_096
+"""Characters of a path that can be opened at all."""
 
 
 class Rules:
-    """The patterns of a contract, for work in a folder. Raises ValueError for one that cannot be read."""
+    """The patterns of a contract, for work in a folder. Raises ValueError for one that cannot be read.
+
+    `real` follows the links in an absolute path: what it leads to has to be allowed too.
+    """
 
     def __init__(
-        self, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = (), workspace: str = ""
+        self,
+        allow: Iterable[str] = (),
+        ask: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        workspace: str = "",
+        real: Callable[[str], str] = str,
     ) -> None:
+        self._real = real
         self._allow, self._ask, self._deny = (tuple(Pattern.parse(text) for text in p) for p in (allow, ask, deny))
         self._workspace = workspace.rstrip("/")
 
@@ -81,8 +93,7 @@ class Rules:
         tool = requests.canonical(tool)
         command = requests.command(given) if tool == SHELL else None
         if command is not None:
-            where = requests.folder(given)
-            elsewhere = where is not None and where.rstrip("/") not in ("", ".", self._workspace)
+            elsewhere = requests.elsewhere(given, self._workspace) is not None
             if isinstance(command, str):
                 reading = shell.read(command, elsewhere)
             else:
@@ -96,7 +107,7 @@ class Rules:
             named = requests.paths(given)
         except ValueError:
             return Decision.ASK
-        if not named:
+        if not named or tool == FETCH:
             return self._either(tool, (requests.argument(tool, given),))
         judged = {self._path(tool, path) for path in named}
         return next(decision for decision in (Decision.DENY, Decision.ASK, Decision.ALLOW) if decision in judged)
@@ -121,9 +132,18 @@ class Rules:
         """A path by all its spellings, of which the one as written allows nothing."""
         if HOLE in path:
             return self._unknown(tool, path)
+        spelt, led = self._spellings(path)
+        decision = self._either(tool, (path, *spelt, *led))
+        if decision is Decision.ALLOW and self._either(tool, spelt) is not decision:
+            return Decision.ASK
+        return self._either(tool, led) if decision is Decision.ALLOW else decision
+
+    def _spellings(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """A path as it is written, and as where its links lead."""
         spelt = requests.spellings(path, self._workspace)
-        decision = self._either(tool, (path, *spelt))
-        return self._either(tool, spelt) if decision is Decision.ALLOW else decision
+        if not self._workspace or HOLE in path or len(path) > MOST_PATH:
+            return spelt, spelt
+        return spelt, requests.spellings(self._real(posixpath.join(self._workspace, path)), self._workspace)
 
     def _unknown(self, tool: str, path: str) -> Decision:
         """A path of which a part is not known: only `*` allows it."""
@@ -158,8 +178,9 @@ class Rules:
 
     def _asked(self, tool: str, paths: list[str]) -> bool:
         """Whether a rule may have one of the paths asked."""
-        spelt = ((path, *requests.spellings(path, self._workspace)) for path in paths)
-        return any(glob.could(one) for names in spelt for one in names for glob in _of(self._ask, tool))
+        spelt = (self._spellings(path) for path in paths)
+        names = (*paths, *(one for both in spelt for way in both for one in way))
+        return any(glob.could(one) for one in names for glob in _of(self._ask, tool))
 
     def _allows(self, command: Command) -> bool:
         """Whether a command and all it runs are surely allowed.
@@ -203,7 +224,7 @@ def _meant(globs: Globs, reading: Reading, whole: str) -> bool:
         return True
     lines = [*(reading.lines if not reading.sure else ())]
     lines += [word for one in reading.every() if one.opaque is not None for word in one.words[one.opaque :]]
-    return any(glob.within(text) for line in lines for text in bare(line) for glob in globs)
+    return any(glob.among(text) for line in lines for text in bare(line) for glob in globs)
 
 
 def _forms(reading: Reading) -> Iterable[str]:

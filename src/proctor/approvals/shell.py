@@ -17,7 +17,7 @@ from tree_sitter import Language, Node, Parser
 
 from proctor.approvals import plain, programs, spelling
 from proctor.approvals.globs import HOLE
-from proctor.approvals.reading import LONGEST, Command, Reading, harmless
+from proctor.approvals.reading import LONGEST, Command, Reading, harmless, sets
 
 MOST_OPENINGS = 2_000
 """Characters among them that begin something: the parser's time grows with their square."""
@@ -210,6 +210,7 @@ class _Reader:
         if not words[0].strip() or HOLE in words[0] or name in plain.RESERVED:
             self.found.sure = False
         plainly = Command(words, prefix, harmless=harmless)
+        self.found.sure &= not sets(words) and not programs.code_comes_in(words)
         if name in programs.FREE:
             return replace(plainly, free=True)
         if name in programs.EVALUATING and name != "[" and any("[" in word for word in words[1:]):
@@ -227,12 +228,14 @@ class _Reader:
             return self._git(plainly, depth)
         if (wrapper := programs.WRAPPERS.get(name)) is not None:
             return self._wrapper(plainly, wrapper, depth)
-        if words[1:2] and name in programs.RUNNERS and programs.RUNNERS[name] in ("", words[1]):
+        if (at := programs.runner(words)) is not None:
+            self.found.sure &= at == 1
             return self._wrapper(plainly, programs.Wrapper(words=1), depth)
         return replace(plainly, opaque=programs.code(words))
 
     def _given(self, line: str, depth: int) -> tuple[Command, ...]:
-        """The commands of a line that a command is given, as far as it is known."""
+        """The commands of a line that a command is given, as far as it is known: some shells know no `$'…'`."""
+        self.found.sure &= not any("$'" in one for one in self.found.lines)
         return self._unsure(line.replace(HOLE, "$x"), depth) if HOLE in line else tuple(self.line(line, depth))
 
     def _unsure(self, text: str, depth: int) -> tuple[Command, ...]:
@@ -277,6 +280,7 @@ class _Reader:
     def _find(self, command: Command, depth: int) -> Command:
         runs: list[Command] = []
         first = 0
+        self.found.sure &= not any(HOLE in word for word in command.words)
         for place, word in enumerate(command.words):
             if word in ("-exec", "-execdir", "-ok", "-okdir"):
                 rest = command.words[place + 1 :]

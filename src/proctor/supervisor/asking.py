@@ -55,10 +55,11 @@ class Asking:
 
     def ask(self, ask: Ask, iteration: int, task: ev.TaskId) -> None:
         """A worker asks: a rule answers, or the operator is asked and everything stands still."""
+        where = requests.elsewhere(ask.input, str(self._s.workspace)) if ask.tool == requests.SHELL else None
         opened = self.opened(
             RequestKind.TOOL,
             safe_line(f"{ask.tool} {self._argument(ask)}".strip(), 300),
-            safe_line(ask.why, 300),
+            safe_line(" · ".join(filter(None, (where and f"in {where}", ask.why))), 300),
             tool=ask.tool,
             input=ask.input,
             task=task,

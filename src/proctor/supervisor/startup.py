@@ -150,7 +150,7 @@ async def open_session(
     elif said := await session.sweeper.tidy(names.checkpoint.keep):
         session.log("retention", said)
     rules = contract.approvals
-    desk = Desk(session, Rules(rules.allow, rules.ask, rules.deny, str(workspace)))
+    desk = Desk(session, Rules(rules.allow, rules.ask, rules.deny, str(workspace), os.path.realpath))
     desk.take_orders()
     desk.withdraw("who asked is gone; what still matters is asked again")
     if options.reset_plateau:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from proctor.approvals.requests import parts
+from proctor.approvals.requests import argument, parts
 from proctor.journal.encoding import encode_json
 from proctor.journal.state import RequestState
 from proctor.text import safe_line
@@ -89,8 +89,7 @@ def subject(request: RequestState) -> tuple[str, str]:
     """What is asked, in two parts: a word and the text that is decided on, unsafe and whole."""
     opened = request.opened
     if opened.tool:
-        named, text = main_argument(opened.input)
-        return opened.tool, text if named and text else (text or opened.what)
+        return opened.tool, argument(opened.tool, opened.input) or opened.what
     return str(opened.request), opened.what
 
 
@@ -133,7 +132,7 @@ def editable(request: RequestState) -> tuple[str, str] | None:
     name, text = main_argument(request.opened.input)
     if not request.opened.changeable:
         return None
-    simple = isinstance(request.opened.input.get(name), str) and safe_line(text) == text
+    simple = isinstance(request.opened.input.get(name), str) and safe_line(text) == text == subject(request)[1]
     return (name, text) if simple else None
 
 
