@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -20,6 +21,8 @@ PAUSES = (0.0, 0.5, 2.0)
 """Seconds before each further try after a failure; the first is for a connection that had gone stale."""
 MOST_ERROR = 1024 * 1024
 """Bytes read of an upstream's error."""
+MOST_AT_ONCE = 1024 * 1024
+"""Bytes of a body that are sent in one piece."""
 REQUEST_IDS = ("request-id", "x-request-id")
 SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that the client library would make up."""
@@ -135,24 +138,27 @@ class Asking:
         """An answer and its first bytes, an error of the upstream's, or why there is neither."""
         self.began = time.monotonic()
         self.working = True
+        response = None
         try:
             response = await send(self._session, outgoing)
             if response.status >= 300:
-                async with response:
-                    held = await at_most(response.content.iter_any(), MOST_ERROR)
+                held = await at_most(response.content.iter_any(), MOST_ERROR)
                 return Error(response.status, response.reason, response.headers, held)
             first = await response.content.readany()
+            incoming = Incoming(response, self._provider.reading(self._asked), self.ms())
+            incoming.feed(first)
+            if not incoming.began_badly:
+                response = None
+                return incoming, first
+            return f"its answer began with an error: {safe_line(incoming.reading.error, 200)}"
         except (ClientError, OSError, ValueError) as error:
             why = safe_line(str(error) or type(error).__name__, 200)
             if isinstance(error, TimeoutError) and not isinstance(error, ConnectionTimeoutError):
                 raise Broken(why) from None  # it thought for a quarter of an hour: it would again
             return why
-        incoming = Incoming(response, self._provider.reading(self._asked), self.ms())
-        incoming.feed(first)
-        if incoming.began_badly:
-            response.close()
-            return f"its answer began with an error: {safe_line(incoming.reading.error, 200)}"
-        return incoming, first
+        finally:
+            if response is not None:
+                response.release()
 
     def ms(self) -> int:
         """Since the last try began."""
@@ -164,7 +170,7 @@ async def send(session: ClientSession, outgoing: Outgoing) -> ClientResponse:
         outgoing.method,
         outgoing.url,
         headers=outgoing.headers,
-        data=outgoing.body or None,
+        data=io.BytesIO(outgoing.body) if len(outgoing.body) > MOST_AT_ONCE else outgoing.body or None,
         allow_redirects=False,
         skip_auto_headers=SKIPPED,
     )

@@ -123,6 +123,8 @@ class Call:
             logger.exception("a call of %s failed", self._upstream.name)
             await self._fail("the gateway itself failed: its log says how")
         finally:
+            if self._incoming:
+                self._incoming.response.release()
             await self._end_somehow()
 
     async def _go(self, headers: Mapping[str, str]) -> None:
@@ -141,16 +143,17 @@ class Call:
             return
         self._admitted = True
         found = await self._asking.answer(self._outgoing(said, headers), self._clear, self._patiently)
+        if not isinstance(found, Error):
+            self._incoming = found[0]
         if said.durable is not None:
             await asyncio.shield(said.durable)
         if isinstance(found, Error):
             await self._pass_error(found)
             return
-        self._incoming, first = found
+        incoming, first = found
         if self._record:
             self._recorded += first
-        async with self._incoming.response:
-            await self._relay(self._incoming, first)
+        await self._relay(incoming, first)
 
     def _outgoing(self, said: Admitted, headers: Mapping[str, str]) -> Outgoing:
         """The request as it goes upstream; what the steward changed of it is noted."""
