@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -306,7 +307,8 @@ def test_what_is_no_pattern_is_refused(text: str) -> None:
         "pytest " + "x" * 200_000, "(" * 5_000 + "pytest" + ")" * 5_000, "$(" * 5_000, "pytest;" * 20_000,
         "`" * 9_999, "{ " * 9_000, "if " * 9_000, "<<a " * 4_000, "sh -c " + "'" * 30_001, '"$(' * 3_000,
         "pytest " * 9_000, "bash -c " * 3_000, "env " * 10_000, "((" * 9_000, "a=(" * 9_000, "${x:-" * 6_000,
-        "\\\n" * 9_000, "a|" * 2_000,
+        "\\\n" * 9_000, "a|" * 2_000, "echo " + "{," * 9_000 + "'y'", "echo a" + "{..'y'" * 5_000,
+        "echo 'y'" + "{" * 30_000, "find " + "-exec a " * 5_000,
     ],
     ids=lambda line: line[:8],
 )  # fmt: skip
@@ -422,3 +424,12 @@ def test_a_real_shell_runs_nothing_else_for_a_line_that_was_allowed(tmp_path: Pa
 def test_any_call_gets_an_answer(tool: str, given: dict[str, object]) -> None:
     assert RULES.decide(tool, given) in Decision
     assert RULES.decide("shell", {"command": next(iter(given.values()), "")}) in Decision
+
+
+@pytest.mark.parametrize(
+    "patch", ["--- a" + "\t" * 500_000 + "b", "*** " + " " * 500_000, "*** \n\n" * 200_000, "--- \n" * 200_000]
+)
+def test_a_patch_of_any_shape_is_judged_soon(patch: str) -> None:
+    begun = time.process_time()
+    assert RULES.decide("write", {"patch": patch}) is Decision.ASK
+    assert time.process_time() - begun < 5

@@ -195,6 +195,13 @@ async def test_denials_beyond_the_rows_of_an_iteration_still_count(
     assert stage.ask("rm 2").outcome is None
 
 
+async def test_large_questions_use_up_the_rows_of_an_iteration_sooner(stage: Stage) -> None:
+    for number in range(12):
+        stage.ask(f"rm {number} {'x' * 20 * asking.LARGE}")
+    assert len(stage.state.requests) == 9
+    assert len(stage.told) == 12
+
+
 async def test_more_questions_than_anyone_reads_are_denied(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "MOST_OPEN", 2)
     for number in range(3):
@@ -224,6 +231,10 @@ async def test_a_question_that_the_worker_takes_back_is_withdrawn(stage: Stage) 
     assert stage.state.open_requests == (other,)
     assert stage.told == []
     assert stage.order("approve", id=asked.id).startswith("lost: ")
+    stage.worker(2)
+    stage.ask("make", "c")
+    stage.desk.withdrawn()
+    assert stage.state.open_requests == (other,)
 
 
 @pytest.mark.parametrize(("verb", "outcome"), [("approve", RequestOutcome.GRANTED), ("deny", RequestOutcome.DENIED)])

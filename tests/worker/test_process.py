@@ -18,7 +18,7 @@ from proctor.worker.base import Ask, Note, Resting, Tool, Trouble, TurnEnded, Wo
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 from proctor.worker.process import MAX_UNSENT, Worker, start
 
-WORDS: dict[bytes, WorkerEvent] = {b"done": TurnEnded(True), b"resting": Resting(1), b"hm": Note("hm")}
+WORDS: dict[bytes, WorkerEvent] = {b"done": TurnEnded(True), b"resting": Resting(1), b"hm": Note("hm"), b"ask": Ask("a", "shell")}
 GRACE = 0.6
 
 
@@ -142,6 +142,11 @@ def test_after_the_last_turn_a_program_is_told_by_the_end_of_its_stdin_and_leave
     assert (done.text, done.code) == (["done", "leaving"], 3)
     assert done.worker is not None
     assert (done.worker.turn, done.worker.overstayed) == (TurnEnded(True), False)
+
+
+def test_a_question_after_the_last_turn_is_none(tmp_path: Path) -> None:
+    done = run(tmp_path, sh("echo ask; echo done; echo ask"))
+    assert [event for _, _, events in done.lines for event in events][1:] == [Ask("a", "shell"), TurnEnded(True)]
 
 
 def test_one_that_does_not_leave_then_is_to_be_ended(tmp_path: Path) -> None:

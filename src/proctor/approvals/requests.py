@@ -30,7 +30,7 @@ _PATHS = words(
 )
 _PATCHES = frozenset({"patch", "diff", "input", "patch_text", "patchText", "unified_diff"})
 _IN_PATCH = re.compile(
-    r"^(?:[ \t]*\*\*\*\s*(?:(?:Add|Update|Delete) File|Move to):|\+\+\+ (?:b/)?|--- (?:a/)?)[ \t]*(.+?)\s*$",
+    r"^(?:[ \t]*\*\*\*[ \t]*(?:(?:Add|Update|Delete) File|Move to):|\+\+\+ (?:b/)?|--- (?:a/)?)(.+)",
     re.MULTILINE,
 )
 _REMARKS = frozenset({"description", "justification", "reason", "timeout", "timeout_ms", "yield_time_ms"})
@@ -91,7 +91,8 @@ def _paths(value: Any, depth: int) -> Iterator[str]:
                 yield from (part for part in one if isinstance(part, str))
                 yield from _paths([part for part in one if not isinstance(part, str)], depth + 1)
             elif key in _PATCHES and isinstance(one, str):
-                yield from (match[1] for match in _IN_PATCH.finditer(one) if match[1] != "/dev/null")
+                named = (match[1].strip() for match in _IN_PATCH.finditer(one))
+                yield from (path for path in named if path not in ("", "/dev/null"))
             elif key == "changes" and isinstance(one, Mapping):
                 yield from map(str, one)
                 yield from _paths(list(one.values()), depth + 1)

@@ -279,15 +279,17 @@ class _Reader:
 
     def _find(self, command: Command, depth: int) -> Command:
         runs: list[Command] = []
-        first = 0
+        first = end = 0
         self.found.sure &= not any(HOLE in word for word in command.words)
         for place, word in enumerate(command.words):
+            if place < end:
+                continue
             if word in ("-exec", "-execdir", "-ok", "-okdir"):
-                rest = command.words[place + 1 :]
-                end = next((n for n, one in enumerate(rest) if one in (";", "+")), len(rest))
                 first = first or place + 1
-                if end:
-                    runs.append(self.meaning(tuple(one.replace("{}", HOLE) for one in rest[:end]), (), depth))
+                ends = (n for n in range(place + 1, len(command.words)) if command.words[n] in (";", "+"))
+                end = next(ends, len(command.words))
+                if given := command.words[place + 1 : end]:
+                    runs.append(self.meaning(tuple(one.replace("{}", HOLE) for one in given), (), depth))
             elif word in ("-fprint", "-fprint0", "-fprintf", "-fls"):
                 self._writes((*command.words, HOLE)[place + 1])
         return replace(command, runs=tuple(runs), at=first)
@@ -374,9 +376,7 @@ class _Reader:
 
     def _joined(self, node: Node, depth: int) -> str:
         raw = "".join(_text(child) for child in node.children if child.type in ("word", "number", "{", "}", ","))
-        if re.search(r"\{.*(,|\.\.).*\}", re.sub(r"\\.", "", raw), re.DOTALL) or any(
-            child.type == "brace_expression" for child in node.children
-        ):
+        if _braced(re.sub(r"\\.", "", raw)) or any(child.type == "brace_expression" for child in node.children):
             for child in node.children:
                 self._word(child, depth + 1)
             return HOLE
@@ -403,6 +403,12 @@ class _Reader:
             if place < end
             else said
         )
+
+
+def _braced(raw: str) -> bool:
+    """Whether braces may stand for several words."""
+    inside = raw[raw.find("{") : raw.rfind("}") + 1] if "{" in raw else ""
+    return "," in inside or ".." in inside
 
 
 def _raw(node: Node) -> bytes:

@@ -339,8 +339,10 @@ class _Listener:
                 self._desk.withdrawn(event.id)
             case Trouble():
                 running.last_error = safe_line(event.text, 500)
-            case TurnEnded() if not event.ok and event.why:
-                running.last_error = safe_line(event.why, 500)
+            case TurnEnded():
+                self._desk.withdrawn()
+                if not event.ok and event.why:
+                    running.last_error = safe_line(event.why, 500)
 
     def _claimed(self, task: ev.TaskId) -> TaskState | None:
         """The task that is meant; a worker knows its id as text, from `$PROCTOR_TASK`."""

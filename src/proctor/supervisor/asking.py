@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from proctor.approvals import requests
 from proctor.approvals.rules import Decision as Ruling
 from proctor.approvals.rules import Rules
 from proctor.journal import events as ev
+from proctor.journal.encoding import encode_json
 from proctor.journal.state import RequestState
 from proctor.supervisor.session import STILL, Session
 from proctor.text import safe_line
@@ -24,6 +26,10 @@ MOST_OPEN = 20
 """Questions that may wait at once; a worker that asks more is denied the rest."""
 MOST_ROWS = 200
 """Questions of one iteration that are answered at once and become rows; later ones are only in the stream."""
+LARGE = 40_000
+"""Bytes of an input from which on its row counts for several."""
+MOST_COUNTED = 10_000
+"""Different denials that are counted beside their rows."""
 SILENT_DENIALS = 2
 """How often the same may be denied in one task before the operator is asked, with what was said so far."""
 RULE = "rule"
@@ -50,7 +56,7 @@ class Asking:
         self._s = session
         self._rules = rules
         self._rows: Counter[int] = Counter()
-        self._unwritten: Counter[tuple[str, str]] = Counter()
+        self._unwritten: Counter[bytes] = Counter()
         self._hosts: dict[int, asyncio.Future[bool]] = {}
 
     def ask(self, ask: Ask, iteration: int, task: ev.TaskId) -> None:
@@ -102,12 +108,13 @@ class Asking:
                 self.close_request(opened, RequestOutcome.WITHDRAWN, PROCTOR, GIVEN_UP)
             raise
 
-    def withdrawn(self, worker_id: str) -> None:
-        """The running worker does not wait for this answer any more."""
+    def withdrawn(self, worker_id: str | None = None) -> None:
+        """The running worker does not wait for this answer any more, or for none."""
         iteration = self._s.running.iteration if self._s.running else None
         for request in self._s.state.open_requests:
             opened = request.opened
-            if (opened.request, opened.iteration, opened.worker_id) == (RequestKind.TOOL, iteration, worker_id):
+            asked = (opened.request, opened.iteration) == (RequestKind.TOOL, iteration)
+            if asked and worker_id in (None, opened.worker_id):
                 self.close_request(opened, RequestOutcome.WITHDRAWN, "worker", GIVEN_UP)
 
     def opened(self, kind: RequestKind, what: str, why: str = "", **fields: Any) -> ev.RequestOpened:
@@ -178,10 +185,10 @@ class Asking:
             self._s.settle_motion()
             self._s.notice(f"asks: {opened.what}", f"request:{opened.id}", "high")
             return None
-        self._rows[opened.iteration] += 1
+        self._rows[opened.iteration] += 1 + len(encode_json(opened.input)) // LARGE
         if self._rows[opened.iteration] > MOST_ROWS:
-            if answer.outcome is RequestOutcome.DENIED:
-                self._unwritten[requests.identity(opened.tool, opened.input)] += 1
+            if answer.outcome is RequestOutcome.DENIED and len(self._unwritten) < MOST_COUNTED:
+                self._unwritten[_digest(opened)] += 1
             self._tell(opened, answer)
         elif opened.request is RequestKind.TOOL and answer == Answer(RequestOutcome.GRANTED, RULE):
             self._s.append(replace(opened, granted=RULE))
@@ -203,7 +210,7 @@ class Asking:
         if ruling is Ruling.ALLOW:
             return Answer(RequestOutcome.GRANTED, RULE)
         denied = requests.denials(requests.alike(requests.denials(mine), opened.tool, opened.input))
-        times = len(denied) + self._unwritten[requests.identity(opened.tool, opened.input)]
+        times = len(denied) + self._unwritten[_digest(opened)]
         if times >= SILENT_DENIALS:
             own = sum(one.by not in (RULE, PROCTOR, CONTRACT, YES) for one in denied)
             return f"denied {times} times already{f', {own} of them by you' if own else ''}; it is asked again"
@@ -234,6 +241,11 @@ class Asking:
             assert self._s.running is not None
             given = opened.input if answer.input is None else answer.input
             self._s.running.worker.answer(opened.worker_id, granted, answer.reason, given)
+
+
+def _digest(opened: ev.RequestOpened) -> bytes:
+    """Equal for two requests that ask for the same, however large they are."""
+    return hashlib.sha256(repr(requests.identity(opened.tool, opened.input)).encode("utf-8", "replace")).digest()
 
 
 def _answer_to(request: RequestState) -> str:

@@ -220,6 +220,8 @@ class Worker:
         self._on_line(source, line, tuple(told))
 
     def _tell(self, event: WorkerEvent) -> None:
+        if isinstance(event, Ask) and self.turn is not None:
+            return None  # nothing can be answered any more
         if isinstance(event, Tool | Ask) and tools.is_too_large(event.input):
             if isinstance(event, Ask):
                 return self._dialect.answer(event.id, False, TOO_LARGE)
