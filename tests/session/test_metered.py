@@ -119,7 +119,7 @@ def test_at_the_hard_ceiling_nothing_more_is_admitted_and_the_budget_is_the_reas
     refused = [call for call in calls(work) if call.end is CallEnd.REFUSED]
     assert len(refused) == 1
     assert "budget used up" in refused[0].why
-    lowered = [call for call in calls(work) if any("output at most" in change for change in call.changed)]
+    lowered = [call for call in calls(work) if any("output: at most" in change for change in call.changed)]
     assert lowered, "what a call may generate is lowered before calls are refused"
 
 
@@ -143,7 +143,7 @@ def test_inside_the_reserve_only_the_cheaper_model_is_asked(asking: Made) -> Non
     assert (dear - 1) * (micro("claude-sonnet-4-5", each) or 0) <= 200_000
     assert cheap > 0
     changed = [call for call in calls(work) if call.changed and call.end is CallEnd.ANSWERED]
-    assert changed[-1].changed[0] == "model claude-sonnet-4-5 -> claude-haiku-4-5"
+    assert changed[-1].changed[0] == "model: claude-sonnet-4-5 to claude-haiku-4-5"
     assert status["budget"]["cost"]["used"] <= 280_000 + (micro("claude-haiku-4-5", each) or 0)
 
 
@@ -194,7 +194,7 @@ def test_f1_a_call_in_flight_at_a_crash_is_settled_from_its_reservation_and_none
         work = asking(
             models.url, 3, "tokens: {limit: 1M, on_exhaustion: park}, iterations: {limit: 2, on_exhaustion: park}"
         )
-        work.start()
+        work.begin()
         models.wait(lambda rows: len(rows) == 3)
         wait_until(lambda: len(work.events("model_asked")) == 3)
         pid = work.supervisor()

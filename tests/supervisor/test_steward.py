@@ -187,10 +187,9 @@ async def test_the_cheaper_model_answers_for_the_dear_one_inside_the_reserve(
     assert isinstance(admitted, Admitted)
     assert admitted.model == "claude-haiku-4-5"
     assert session.state.degraded == "claude-haiku-4-5"
-    await steward.settle(answered("b", input=1))
-    (_, row) = [row.event for row in session.journal.rows(kinds=("model_call",))]
-    assert isinstance(row, ev.ModelCall)
-    assert row.changed == ("model claude-sonnet-4-5 -> claude-haiku-4-5",)
+    assert admitted.durable is not None
+    await admitted.durable
+    assert session.state.calling["b"].model == "claude-haiku-4-5"
 
 
 async def test_e1_a_provider_s_limit_makes_the_session_wait_and_stops_its_clock(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -27,14 +27,6 @@ HELD_AT_MOST = 300.0
 COUNTED = (CallEnd.ANSWERED, CallEnd.CUT, CallEnd.LOST)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reserved:
-    """A call in flight: what is set aside for it, and what was changed of it."""
-
-    amounts: dict[Dimension, int]
-    changed: tuple[str, ...]
-
-
 class SessionSteward:
     """The steward of one iteration's worker. See `port.Steward`."""
 
@@ -45,7 +37,8 @@ class SessionSteward:
         self._desk = desk
         self._intent = intent
         self._upstreams = upstreams
-        self._flying: dict[str, _Reserved] = {}
+        self._flying: dict[str, Mapping[Dimension, int]] = {}
+        """What is set aside for calls in flight."""
         self._mix = Usage(input=1)
         self._rows: list[ev.Event] = []
         self._written: asyncio.Future[None] | None = None
@@ -98,10 +91,7 @@ class SessionSteward:
             model = wanted.model
         if not isinstance(found, Fits):
             return self._refuse(found, model)
-        changed = [f"model {wanted.model} -> {model}"] if model != wanted.model else []
-        if found.most_output is not None:
-            changed.append(f"output at most {found.most_output}")
-        self._flying[wanted.call] = _Reserved(dict(found.amounts), tuple(changed))
+        self._flying[wanted.call] = found.amounts
         asked = ev.ModelAsked(
             call=wanted.call,
             iteration=self._intent.iteration,
@@ -123,7 +113,7 @@ class SessionSteward:
         before = task.spent if task else {}
         reserved: dict[Dimension, int] = {}
         for one in self._flying.values():
-            for dimension, amount in one.amounts.items():
+            for dimension, amount in one.items():
                 reserved[dimension] = reserved.get(dimension, 0) + amount
         spent = Spent(
             s.account.figures(),
@@ -169,7 +159,6 @@ class SessionSteward:
 
     async def settle(self, call: ev.ModelCall) -> None:
         """Price it, count it, write it down."""
-        reserved = self._flying.get(call.call)
         contract = self._s.terms.contract
         if call.end in COUNTED and not call.duplicate:
             usage = Usage(
@@ -181,7 +170,7 @@ class SessionSteward:
             call = replace(call, micro=found.micro if found else None, entry=found.entry if found else "")
             if usage.prefix:
                 self._mix = usage
-        call = replace(call, task=self._intent.task, changed=reserved.changed if reserved else call.changed)
+        call = replace(call, task=self._intent.task)
         self._s.saw_call()
         await asyncio.shield(self._write(call))
         self._s.check_budget()
