@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from proctor.cli.run import start_supervisor
 from proctor.data import samples_dir
 from proctor.journal.events import Event, Row
 from proctor.journal.state import State
@@ -42,6 +43,7 @@ class Workspace:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.children: list[subprocess.Popen[str]] = []
+        self.supervisors: list[subprocess.Popen[bytes]] = []
 
     @classmethod
     def sample(cls, name: str, into: Path, pause: float = 0.02) -> Workspace:
@@ -78,6 +80,10 @@ class Workspace:
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.children.append(child)
         return child
+
+    def begin(self, *flags: str) -> None:
+        """Start a supervisor as `run` does, and nobody who follows it."""
+        self.supervisors.append(start_supervisor(self.path, list(flags)).process)
 
     def status(self) -> dict[str, Any]:
         """`status --json`."""
@@ -138,6 +144,9 @@ class Workspace:
             child.wait()
             if child.stdout:
                 child.stdout.close()
+        for supervisor in self.supervisors:
+            supervisor.kill()
+            supervisor.wait()
         wait_until(lambda: not self.processes(), "no process left", 20)
 
 

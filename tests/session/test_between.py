@@ -34,10 +34,13 @@ def prepared(sample: Make, worker: str, *checks: str, protect: str = "tools/", s
     return workspace
 
 
+def gone(workspace: Workspace) -> None:
+    wait_until(lambda: not workspace.supervisor(), "the end of the session", seconds=60)
+
+
 def finishes(workspace: Workspace) -> None:
-    run = workspace.start()
-    output, _ = run.communicate(timeout=60)
-    assert workspace.state(), output
+    workspace.begin()
+    gone(workspace)
 
 
 def asked(workspace: Workspace) -> int:
@@ -100,11 +103,11 @@ time.sleep(1000)
     workspace.contract("iterations: {limit: 1,", "iterations: {limit: 2,")
     secret = workspace.path / ".env"
     secret.write_text("OLD=1\n")
-    run = workspace.start()
+    workspace.begin()
     wait_until((workspace.path / "seen").exists, "a worker at work")
     (workspace.path / "new").write_text("NEW=2\n")
     os.replace(workspace.path / "new", secret)
-    run.communicate(timeout=60)
+    gone(workspace)
     assert ends(workspace) == [(1, IterationEnd.UNCOVERED), (2, IterationEnd.EXITED)]
     assert secret.read_text() == "NEW=2\n"
     assert (workspace.path / "seen").exists()
@@ -128,7 +131,7 @@ def test_a_protected_file_that_a_worker_makes_is_judged_and_never_frozen_without
     workspace.contract("progress:\n", "progress:\n  on_failed: never\n")
     if killed:
         (workspace.path / "slow").touch()
-        workspace.start()
+        workspace.begin()
         wait_until((workspace.path / "Makefile").exists, "the worker's file")
         pid = workspace.supervisor()
         assert pid
@@ -143,7 +146,7 @@ def test_a_protected_file_that_a_worker_makes_is_judged_and_never_frozen_without
     assert state
     assert state.tasks[0].verified_by is None
     workspace.raise_ceiling("iterations", 2)
-    workspace.start()
+    workspace.begin()
     number = wait_until(lambda: asked(workspace), "the question")
     assert workspace.state().oracle == state.oracle  # type: ignore[union-attr]
     workspace.proctor("approve", "--id", str(number), check=True)
@@ -157,7 +160,8 @@ def test_a_protected_file_that_the_operator_makes_between_runs_is_his(sample: Ma
     assert state
     (workspace.path / "Makefile").write_text("all:\n")
     workspace.raise_ceiling("iterations", 2)
-    finishes(workspace)
+    workspace.begin()
+    wait_until(lambda: (s := workspace.state()) and s.open_requests, "the question about a check that passes already")
     now = workspace.state()
     assert now
     assert now.oracle != state.oracle
@@ -173,7 +177,7 @@ def test_a_worker_that_changed_a_file_and_failed_at_once_did_start(sample: Make)
 
 def test_a_worker_that_was_cut_short_is_told_with_what_it_changed(sample: Make) -> None:
     workspace = prepared(sample, "Path('work').write_text('x\\n'); time.sleep(1000)", "exit 1")
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: (p := workspace.path / "work").exists() and p.read_text(), "a worker at work")
     pid = workspace.supervisor()
     assert pid

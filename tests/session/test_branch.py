@@ -83,11 +83,12 @@ def test_each_verified_task_is_one_commit_and_all_else_is_as_it_was(sample: Make
     assert git(work, "fsck", "--full", "--strict", "--no-dangling") == ""
 
 
-def test_kills_leave_each_task_one_commit(sample: Make) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.kills)])
+def test_kills_leave_each_task_one_commit(sample: Make, kills: int) -> None:
     workspace = sample("csv_tool", pause=0.05)
     work = repository(workspace, "  commits: session-branch\n")
-    for number in range(1, 5):
-        workspace.start("--yes")
+    for number in range(1, kills + 1):
+        workspace.begin("--yes")
         wait_until(lambda n=number: len(workspace.rows("task_done")) >= n, "a verified task")
         if pid := workspace.supervisor():
             os.kill(pid, signal.SIGKILL)

@@ -126,7 +126,7 @@ def test_the_follower_may_die_and_a_second_supervisor_is_refused(sample: Make) -
 
 def test_a_sigkilled_supervisor_leaves_nothing_alive_and_the_next_run_finishes(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.1)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.live("worker").get("alive") and workspace.rows("task_done"), "a worker after a task")
     pid = workspace.supervisor()
     assert pid is not None
@@ -155,13 +155,13 @@ def test_stop_ends_the_session_and_run_goes_on_from_the_tree(sample: Make) -> No
     assert run.returncode == 130
     assert workspace.processes() == []
     before = verified(workspace)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     goes_on(workspace, before)
 
 
 def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.3)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.rows("task_done"), "a verified task")
     wait_until(lambda: workspace.live("worker").get("alive"), "the next worker")
     state = workspace.state()
@@ -188,7 +188,7 @@ def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
 
 def test_pause_freezes_the_worker_and_the_active_clock(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.2)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
     assert workspace.proctor("pause").returncode == 0
     wait_until(lambda: workspace.live("worker").get("frozen"), "frozen")
@@ -204,7 +204,7 @@ def test_pause_freezes_the_worker_and_the_active_clock(sample: Make) -> None:
 
 def test_a_note_reaches_the_next_brief(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.1)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
     noted = subprocess.run(
         [*PROCTOR, "note", str(workspace.path), "mind", "the", "commas"], capture_output=True, text=True, check=True
@@ -222,7 +222,7 @@ def test_a_note_reaches_the_next_brief(sample: Make) -> None:
 
 def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.1)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     pid = wait_until(workspace.supervisor, "a supervisor")
     os.kill(pid, signal.SIGSTOP)
     with Client(workspace.path) as client:
@@ -230,7 +230,7 @@ def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not workspace.supervisor(), "dead")
     before = verified(workspace)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     goes_on(workspace, before)
     answers = {e.order: e.outcome for e in workspace.events("order_taken") if isinstance(e, ev.OrderTaken)}
     assert answers[order] == "expired"
@@ -238,7 +238,7 @@ def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
 
 def test_a_rollback_that_would_change_nothing_is_refused_and_costs_no_worker(sample: Make) -> None:
     workspace = sample("restless")
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: (s := workspace.state()) and s.open_requests, "a request")
     kept = workspace.proctor("checkpoint", "--note", "as it is")
     assert kept.returncode == 0, kept.stderr
@@ -254,7 +254,7 @@ def test_a_rollback_that_would_change_nothing_is_refused_and_costs_no_worker(sam
 
 def test_what_the_operator_changes_between_iterations_is_never_taken_back(sample: Make) -> None:
     workspace = sample("plateau")
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: (s := workspace.state()) and s.iteration >= 1, "an iteration")
     workspace.proctor("pause")
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.PAUSED, "paused")
@@ -273,7 +273,7 @@ def test_what_the_operator_changes_between_iterations_is_never_taken_back(sample
 
 def test_the_contract_is_the_operators_and_no_rollback_touches_it(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.3)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.rows("task_done"), "a verified task")
     workspace.proctor("stop")
     wait_until(lambda: not workspace.supervisor(), "stopped")

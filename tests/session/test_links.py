@@ -58,7 +58,7 @@ def test_many_are_asked_about_and_no_worker_starts_before_the_answer(store: Work
 
 
 def test_a_flag_grants_it_on_record(store: Workspace) -> None:
-    store.start("--yes")
+    store.begin("--yes")
     wait_until(lambda: store.events("worker_started"), "a worker")
     assert [e.by for e in store.events("request_closed") if isinstance(e, ev.RequestClosed)] == ["flag --yes"]
     assert shared(store) == 0

@@ -15,7 +15,7 @@ wait_until = partial(wait, seconds=30)
 
 def test_an_asked_checkpoint_says_when_it_was_kept_and_when_it_was_confirmed(sample: Callable[..., Workspace]) -> None:
     workspace = sample("restless")
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.ASKING, "a request")
     (workspace.path / "of_the_operator.txt").write_text("x")
     wait_until(lambda: workspace.rows("operator_wrote"), "the watcher has seen it")

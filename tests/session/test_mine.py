@@ -13,7 +13,7 @@ Make = Callable[..., Workspace]
 
 def test_edits_made_during_a_pause_are_the_operator_s_and_stay(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.3)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.rows("task_done"), "a verified task")
     wait_until(lambda: workspace.live("worker").get("alive"), "the next worker")
     workspace.proctor("pause", check=True)

@@ -43,7 +43,7 @@ def test_plateau_fires_within_its_window_and_exits_with_4(sample: Make) -> None:
 
 def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sample: Make) -> None:
     workspace = sample("plateau")
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: len(workspace.rows("settled")) >= 2, "two iterations")
     pid = workspace.supervisor()
     assert pid is not None
@@ -57,7 +57,7 @@ def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sa
     assert len(counted) == 3
 
 
-@pytest.mark.parametrize("mode", ["reports", "none", "under"])
+@pytest.mark.parametrize("mode", ["reports", pytest.param("none", marks=pytest.mark.cases), "under"])
 def test_overspend_stops_at_its_ceiling_in_every_mode(sample: Make, mode: str) -> None:
     workspace = sample("overspend")
     (workspace.path / "mode").write_text(f"{mode}\n")
@@ -109,9 +109,10 @@ def test_unruly_leaves_no_process_and_no_file_outside(sample: Make, tmp_path: Pa
     assert code in (0, 3, 4), output
 
 
-def test_restless_stands_still_while_a_request_waits(sample: Make) -> None:
+@pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.cases)])
+def test_restless_stands_still_while_a_request_waits(sample: Make, seconds: int) -> None:
     workspace = sample("restless")
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.ASKING, "a request")
     wait_until(lambda: workspace.live("worker").get("frozen"), "frozen")
     counters = [p for p in workspace.path.rglob("*") if p.is_file() and "count" in p.name and p.suffix != ".py"]
@@ -125,8 +126,8 @@ def test_restless_stands_still_while_a_request_waits(sample: Make) -> None:
     frozen = [pid for pid in pids if state_letter(pid) == "T"]
     assert len(frozen) >= 2
     first = measure()
-    still_until = time.monotonic() + 10
-    wait_until(lambda: time.monotonic() > still_until or None, "ten seconds of waiting", 30)
+    still_until = time.monotonic() + seconds
+    wait_until(lambda: time.monotonic() > still_until or None, "so long a wait", 30)
     assert measure() == first
     state = workspace.state()
     assert state is not None
@@ -148,7 +149,7 @@ def cpu(pid: int) -> tuple[str, ...]:
 
 def test_two_processes_answer_one_request_and_one_of_them_wins(sample: Make) -> None:
     workspace = sample("restless")
-    workspace.start()
+    workspace.begin()
     state = wait_until(lambda: (s := workspace.state()) and s.open_requests and s, "a request")
     number = str(state.open_requests[0].id)
     commands = [

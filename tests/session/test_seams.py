@@ -30,11 +30,18 @@ def ends(workspace: Workspace, *flags: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     "deed",
     [
-        "os.mkdir('PROGRESS.md')",
-        "os.mkfifo('RULES.md')",
-        "Path('PROGRESS.md').write_bytes(b'\\xff\\xfe')",
-        "open(b'bad\\xff\\xfe.txt', 'w').write('x')",
-        "os.symlink('/etc/passwd', 'PROGRESS.md')",
+        "os.mkdir('PROGRESS.md'); os.mkfifo('RULES.md'); open(b'bad\\xff\\xfe.txt', 'w').write('x')",
+        "os.symlink('/etc/passwd', 'PROGRESS.md'); Path('RULES.md').write_bytes(b'\\xff\\xfe')",
+        *(
+            pytest.param(deed, marks=pytest.mark.cases)
+            for deed in (
+                "os.mkdir('PROGRESS.md')",
+                "os.mkfifo('RULES.md')",
+                "Path('PROGRESS.md').write_bytes(b'\\xff\\xfe')",
+                "open(b'bad\\xff\\xfe.txt', 'w').write('x')",
+                "os.symlink('/etc/passwd', 'PROGRESS.md')",
+            )
+        ),
     ],
 )
 def test_odd_files_of_a_worker_end_no_session(sample: Make, deed: str) -> None:
@@ -67,14 +74,14 @@ def test_a_large_answer_arrives_whole(sample: Make) -> None:
 
 def test_tasks_that_the_operator_adds_after_a_stop_are_taken_in(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.3)
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
     assert workspace.proctor("stop").returncode == 0
     wait_until(lambda: not workspace.supervisor(), "stopped")
     path = workspace.path / "tasks.json"
     listed = json.loads(path.read_text())
     path.write_text(json.dumps([listed[0], {**listed[1], "id": 77, "task": "mine"}, *listed[1:]], indent=1))
-    workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: (s := workspace.state()) and s.task(77), "the new task")
     assert workspace.proctor("stop").returncode == 0
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.STOPPED, "stopped again")

@@ -18,7 +18,7 @@ wait_until = partial(wait, seconds=30)
 Make = Callable[..., Workspace]
 
 HOSTILE = """\
-import sys
+import sys, time
 from pathlib import Path
 
 def evil(path, text):
@@ -35,6 +35,7 @@ if Path("seen").exists():
     sys.exit()
 Path("seen").write_text("x")
 while True:
+    time.sleep(0.001)
     evil(Path("proctor.yaml"), "goal: evil\\n")
     evil(Path("tests/test_clock.py"), "import unittest\\nclass T(unittest.TestCase):\\n  def test(self): pass\\n")
 """
@@ -42,7 +43,7 @@ while True:
 
 @pytest.fixture
 def hostile(sample: Make) -> Workspace:
-    """A session's workspace whose first worker writes the oracle and the contract as often as it can."""
+    """A session's workspace whose first worker writes the oracle and the contract hundreds of times a second."""
     workspace = sample("restless")
     (workspace.path / "tools" / "worker.py").write_text(HOSTILE)
     workspace.contract("progress:\n", "progress:\n  on_failed: never\n  on_tampering: record\n")
@@ -75,7 +76,7 @@ def finishes(workspace: Workspace) -> None:
 def test_a_contract_saved_by_an_editor_ends_the_iteration_and_is_put_back(hostile: Workspace) -> None:
     contract = hostile.path / "proctor.yaml"
     agreed = contract.read_text()
-    hostile.start()
+    hostile.begin()
     works(hostile)
     (hostile.path / "save").write_text(agreed + "# mine\n")
     os.replace(hostile.path / "save", contract)
@@ -102,7 +103,7 @@ def test_a_replaced_oracle_stays_what_was_frozen_until_the_operator_takes_it_ove
     hostile: Workspace, answer: str
 ) -> None:
     hostile.contract("iterations: {limit: 5,", "iterations: {limit: 2,")
-    hostile.start()
+    hostile.begin()
     works(hostile)
     replaced(hostile)
     assert ended(hostile).how is IterationEnd.UNCOVERED
@@ -115,7 +116,7 @@ def test_a_replaced_oracle_stays_what_was_frozen_until_the_operator_takes_it_ove
     frozen = state.oracle
     (hostile.path / "tests/test_clock.py").write_text("# what the worker may have written\n")
     hostile.raise_ceiling("iterations", 10)
-    hostile.start()
+    hostile.begin()
 
     def asked() -> int:
         now = hostile.state()
@@ -135,7 +136,7 @@ def test_a_replaced_oracle_stays_what_was_frozen_until_the_operator_takes_it_ove
 
 
 def test_what_is_replaced_while_the_worker_stands_still_is_the_operator_s(hostile: Workspace) -> None:
-    hostile.start()
+    hostile.begin()
     works(hostile)
     hostile.proctor("pause", check=True)
     wait_until(lambda: hostile.live("worker").get("frozen"), "frozen")
@@ -154,7 +155,7 @@ def test_proctor_itself_replaces_nothing_under_a_running_worker(hostile: Workspa
         names = ("proctor.yaml", "tasks.json", "PLAN.md", "specs", "specs/1.md", "tests", "tests/test_clock.py")
         return {name: (hostile.path / name).stat().st_ino for name in names}
 
-    hostile.start()
+    hostile.begin()
     works(hostile)
     before = standing()
     for words in (
