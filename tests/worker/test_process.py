@@ -18,7 +18,12 @@ from proctor.worker.base import Ask, Note, Resting, Tool, Trouble, TurnEnded, Wo
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 from proctor.worker.process import MAX_UNSENT, Worker, start
 
-WORDS: dict[bytes, WorkerEvent] = {b"done": TurnEnded(True), b"resting": Resting(1), b"hm": Note("hm"), b"ask": Ask("a", "shell")}
+WORDS: dict[bytes, WorkerEvent] = {
+    b"done": TurnEnded(True),
+    b"resting": Resting(1),
+    b"hm": Note("hm"),
+    b"ask": Ask("a", "shell"),
+}
 GRACE = 0.6
 
 
