@@ -117,7 +117,7 @@ def test_thousands_of_levels_and_names_of_any_bytes_are_walked(place: Path) -> N
     (place / "z/.git").mkdir(parents=True)
     held = len(os.listdir("/proc/self/fd"))
     found = survey(place)
-    assert len(os.listdir("/proc/self/fd")) == held
+    assert len(os.listdir("/proc/self/fd")) <= held  # what others left open may be collected meanwhile
     subprocess.run(["rm", "-rf", place], check=True)  # too deep for whatever else would take it away
     assert found.repositories == ("d/" * 3000 + os.fsdecode(b"\xff\n\x1b[2J") + "/.git", "z/.git")
     assert found.folders == 3005

@@ -200,9 +200,11 @@ def test_what_a_worker_does_not_read_is_bounded_and_never_waited_for(tmp_path: P
     def flood(running: Run, line: bytes) -> None:
         if line == b"ready":
             assert running.worker is not None
+            running.worker.running.freeze()
             for number in range(250):
                 running.worker.answer("", True, f"{number:04}" + "x" * 99_995)
             running.worker.answer("", True, "done")  # what is small enough still fits
+            running.worker.running.thaw()
 
     program = "import sys; input(); print('ready', flush=True)\nfor line in sys.stdin: print(line[:4])"
     done = run(tmp_path, Launch(("python3", "-c", program), stdin=Stdin.OPEN), on_line=flood)
