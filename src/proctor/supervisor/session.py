@@ -13,14 +13,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proctor import notify
 from proctor.budget.admission import CALLS
 from proctor.budget.dimensions import Ceiling
 from proctor.budget.thresholds import Binding, Scope, crossings, level_of
 from proctor.checkpoint.repository import Store
-from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import Journal
@@ -53,6 +52,9 @@ from proctor.words import (
 from proctor.worker.process import Worker
 from proctor.workspace.blast import Blast, LiveBlast
 from proctor.workspace.projection import Projection
+
+if TYPE_CHECKING:  # a server takes half of what `run` needs to start
+    from proctor.doors.gateway.server import Gateway
 
 SPEND_EVERY = 1.0
 """Seconds between rows of spending; the live row is newer."""
