@@ -206,7 +206,7 @@ def test_what_a_worker_does_not_read_is_bounded_and_never_waited_for(tmp_path: P
             running.worker.answer("", True, "done")  # what is small enough still fits
             running.worker.running.thaw()
 
-    program = "import sys; input(); print('ready', flush=True)\nfor line in sys.stdin: print(line[:4])"
+    program = "import sys; input(); print('ready', flush=True)\nfor line in sys.stdin: print(line[:4], flush=True)"
     done = run(tmp_path, Launch(("python3", "-c", program), stdin=Stdin.OPEN), on_line=flood)
     kept = [line for line in done.text if line.isdigit()]
     assert kept == sorted(set(kept))  # in order, each whole
