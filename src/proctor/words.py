@@ -46,10 +46,14 @@ class Verdict(StrEnum):
 
 
 class Phase(StrEnum):
-    """When a check ran: before the work, after it, or after the last task."""
+    """When a check ran: before the work, after it, once more to confirm a pass, before a worker starts, again on a
+    verified task, or after the last task. Only the first two say anything of a task's progress."""
 
     BASELINE = "baseline"
     WORK = "work"
+    REPEAT = "repeat"
+    SMOKE = "smoke"
+    REGRESSION = "regression"
     FINAL = "final"
 
 
@@ -163,6 +167,18 @@ class Rule(StrEnum):
     REVISIT = "revisit"
     NO_OP = "no_op"
     STALLED = "stalled"
+
+
+class Drift(StrEnum):
+    """The seven ways in which a long run rots."""
+
+    PREMATURE_VICTORY = "premature_victory"
+    PLAN_ROT = "plan_rot"
+    STATE_POLLUTION = "state_pollution"
+    TEST_GAMING = "test_gaming"
+    TUNNEL_VISION = "tunnel_vision"
+    SILENT_REGRESSION = "silent_regression"
+    BUDGET_RUNAWAY = "budget_runaway"
 
 
 class Light(StrEnum):

@@ -192,7 +192,7 @@ def _iteration_ended(state: State, _: ev.Row, e: ev.IterationEnded) -> Changes:
 @_on(ev.Judged)
 def _judged(state: State, _: ev.Row, e: ev.Judged) -> Changes:
     task = state.task(e.task)
-    if task is None:
+    if task is None or e.phase not in (Phase.BASELINE, Phase.WORK):
         return {}
     if e.phase is Phase.BASELINE:
         return {"tasks": _tasks(state, e.task, baseline=e)}

@@ -99,7 +99,7 @@ def memory_from(events: Iterable[Event]) -> Memory:
 def observe(memory: Memory, event: Event) -> Memory:
     """The memory after one more event; most events leave it as it is."""
     match event:
-        case Judged(task=task) if task is not None and event.phase is not Phase.FINAL:
+        case Judged(task=task, phase=Phase.BASELINE | Phase.WORK) if task is not None:
             return _judged(memory, event, task)
         case IterationEnded():
             ended = _iteration(memory, event.iteration, event.task)
