@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from proctor.contract.lint import MANY_FILES, Explanation, Facts, explain
 from proctor.contract.load import load
@@ -109,16 +111,29 @@ def test_it_says_what_checkpoints_keep_by_the_contract(explained: Explained) -> 
 def test_what_init_writes_is_not_taken_for_an_answer(tmp_path: Path) -> None:
     init(tmp_path)
     told = explain(load(tmp_path), tmp_path)
-    assert [line.split(":")[0] for line in told.unanswered] == ["state", "progress", "termination"]
+    assert [line.split(":")[0] for line in told.unanswered] == [
+        "goal",
+        "progress.checks",
+        "state.tasks",
+    ]
 
 
 def test_without_a_task_nobody_can_say_when_it_is_over(explained: Explained, tmp_path: Path) -> None:
-    assert explained(tasks=[]).unanswered[0].startswith("termination: there is no task")
+    assert explained(tasks=[]).unanswered[0].startswith("state.tasks: there is no task")
     assert explained(tasks={"tasks": TASKS}).unanswered == ()
     assert "cannot be read" in explained(tasks=3).unanswered[0]
     (tmp_path / "tasks.json").unlink()
     (tmp_path / "PLAN.md").write_text("- [ ] one\n- [ ] two\n")
     assert explain(load(tmp_path), tmp_path).unanswered == ()
+
+
+@pytest.mark.parametrize("worker", ["{kind: claude}", "{kind: acp, agent: qwen}", "{kind: command, agent: mini}"])
+def test_an_agent_that_is_known_needs_an_upstream(explained: Explained, worker: str) -> None:
+    asked = re.sub(r"worker: .*", f"worker: {worker}", WHOLE.replace("degrade, reserve: 10%", "park"))
+    (line,) = explained(asked).unanswered
+    assert line.startswith("gateway.upstream: where is the model? ")
+    example = yaml.safe_load(line.partition("e.g. ")[2])
+    assert explained(asked + yaml.safe_dump(example)).unanswered == ()
 
 
 def test_one_short_task_is_no_job_for_this(explained: Explained, tmp_path: Path) -> None:
@@ -135,6 +150,7 @@ def test_one_short_task_is_no_job_for_this(explained: Explained, tmp_path: Path)
         (Facts(check_seconds=90, act_seconds=20), "the check costs more than the work (90 s a task against 20 s)"),
         (Facts(unstable=2), "the check is unstable (2 verdicts did not repeat)"),
         (Facts(oscillations=3), "fix the evaluator first"),
+        (Facts(unpriced=(("larg", "large"),)), "no price is known of larg; nearest: large: its calls will be refused"),
         (Facts(ungated=("shell(git push)",)), "neither keyed nor asked about would go ahead unasked: shell(git push)"),
     ],
 )

@@ -412,6 +412,7 @@ def test_a_limit_under_which_nothing_would_start_is_refused_by_name(write: Write
     assert getattr(contract.sandbox.limits, name) > 0
 
 
+ONE_OF = "it is one of opencode, gemini, qwen"
 MISSING = "missing: the program, as a list of words such as [python, tools/agent.py]"
 
 
@@ -420,7 +421,8 @@ MISSING = "missing: the program, as a list of words such as [python, tools/agent
     [
         ("{kind: acp}", f"worker.command: {MISSING}; or worker.agent: opencode | gemini | qwen"),
         ("{kind: command}", f"worker.command: {MISSING}; or worker.agent: aider | mini"),
-        ("{kind: acp, agent: aider}", "worker.agent: for kind: acp it is one of opencode, gemini, qwen"),
+        ("{kind: acp, agent: aider}", f"worker.agent: for kind: acp {ONE_OF}"),
+        ("{kind: acp, agent: opencodr}", f"worker.agent: for kind: acp {ONE_OF}; nearest: opencode"),
         ("{kind: claude, agent: opencode}", "worker.agent: for kind: claude it is left out"),
     ],
 )  # fmt: skip

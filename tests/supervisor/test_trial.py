@@ -13,6 +13,7 @@ from proctor.cli.main import main
 from proctor.contract.load import load
 from proctor.errors import UsageError
 from proctor.supervisor import dry, suspension
+from proctor.supervisor.startup import preflight
 from proctor.supervisor.stub import StubModel
 
 CONTRACT = """\
@@ -71,9 +72,27 @@ async def test_a_dry_call_that_fails_is_one_line_with_the_provider_s_words(tmp_p
             await dry.call(work, load(work))
 
 
+async def test_a_worker_whose_language_no_upstream_speaks_is_one_line_that_names_both(tmp_path: Path) -> None:
+    work = contract(tmp_path, "{kind: claude, model: claude-sonnet-4-5}", "http://127.0.0.1:9", "openai")
+    with pytest.raises(UsageError) as caught:
+        await dry.call(work, load(work))
+    assert str(caught.value) == (
+        "gateway.upstream: claude speaks anthropic, and no upstream does (openai speaks openai); "
+        "add one named anthropic, or with `speaks: anthropic`"
+    )
+
+
 async def test_without_a_model_or_an_upstream_nothing_is_asked(tmp_path: Path) -> None:
     work = contract(tmp_path, "{kind: claude}", "http://127.0.0.1:9")
     assert await dry.call(work, load(work)) is None
+
+
+def test_no_session_starts_with_an_agent_that_reaches_no_model(tmp_path: Path) -> None:
+    work = contract(tmp_path, "{kind: acp, agent: qwen, command: [sh]}", "http://127.0.0.1:9")
+    path = work / "proctor.yaml"
+    path.write_text(path.read_text().partition("gateway:")[0])
+    with pytest.raises(UsageError, match=r"proctor\.yaml: gateway\.upstream: where is the model\? qwen reaches"):
+        preflight(work)
 
 
 def test_check_says_what_the_key_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +100,8 @@ def test_check_says_what_the_key_is_missing(tmp_path: Path, capsys: pytest.Captu
     path = work / "proctor.yaml"
     path.write_text(path.read_text().replace('9"}', '9", key: env:PROCTOR_TEST_NO_SUCH_KEY}'))
     assert main(["check", str(work)]) == 2
-    assert "gateway.upstream: env:PROCTOR_TEST_NO_SUCH_KEY: there is no key" in capsys.readouterr().err
+    said = "gateway.upstream: env:PROCTOR_TEST_NO_SUCH_KEY: there is no key; `export PROCTOR_TEST_NO_SUCH_KEY="
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("script", "suspends"), [(SLEEPER, True), (RESTLESS, False)])

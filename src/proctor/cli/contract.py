@@ -7,22 +7,26 @@ import asyncio
 import dataclasses
 import json
 import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from proctor.approvals.rules import Rules
+from proctor.budget.dimensions import Usage
 from proctor.contract import lint, schema, starter
 from proctor.contract.load import load
 from proctor.contract.model import Contract
+from proctor.doors.gateway import prices
 from proctor.errors import UsageError
 from proctor.journal.events import IterationEnded, Judged
 from proctor.journal.store import NoJournal
 from proctor.repository import layout
-from proctor.supervisor import dry, policies, suspension
+from proctor.supervisor import dry, policies, rehearsal, suspension
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
-from proctor.supervisor.startup import preflight
+from proctor.supervisor.startup import preflight, rates
 from proctor.text import safe_line
 from proctor.words import ExitCode, Phase, Verdict
 from proctor.worker import find
@@ -59,7 +63,21 @@ def facts(workspace: Path, contract: Contract) -> lint.Facts:
         unstable=sum(e.verdict is Verdict.UNSTABLE for e in judged),
         ungated=rules.ungated(),
         repository=_repository(workspace),
+        unrunnable=rehearsal.unrunnable(workspace, contract),
+        unpriced=tuple(_unpriced(contract)),
     )
+
+
+def _unpriced(contract: Contract) -> Iterator[tuple[str, str]]:
+    """The models that no price is known of, where cost is capped, and the nearest of which one is."""
+    gateway, worker = contract.gateway, contract.worker
+    free = [one.billing == "subscription" for one in gateway.upstream.values()]
+    if contract.budget.cost is None or (free and all(free) and not gateway.enforce_subscription):
+        return
+    known = rates(contract)
+    for model in (worker.model, worker.cheaper.model if worker.cheaper else None):
+        if model and prices.price(model, Usage(input=1, output=1), at=datetime.now(UTC), overrides=known) is None:
+            yield model, prices.nearest(model, known)
 
 
 def _repository(workspace: Path) -> str | None:

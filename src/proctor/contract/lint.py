@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -31,7 +32,8 @@ class Facts:
     Seconds of the check and of the worker are those of a typical task. `unstable` counts verdicts that did
     not repeat, `oscillations` trees that came back after differing; `ungated` are acts that reach outside
     and that the approvals let through unasked. `repository` is the folder whose git repository the workspace
-    belongs to, "" for none.
+    belongs to, "" for none. `unrunnable` are checks that cannot start, a line each with its key first; `unpriced`
+    models whose cost is capped and not known, each with the nearest name that has a price, "" where none is near.
     """
 
     check_seconds: float | None = None
@@ -40,6 +42,8 @@ class Facts:
     oscillations: int = 0
     ungated: tuple[str, ...] = ()
     repository: str | None = None
+    unrunnable: tuple[str, ...] = ()
+    unpriced: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,10 @@ def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> 
             *_wrong_tool(workspace, queue, facts),
             *_blast(contract, workspace),
             *_loose_ends(contract, queue),
+            *_without_price(facts),
             *_absent(contract, workspace),
         ),
-        unanswered=tuple(_unanswered(contract, queue)),
+        unanswered=(*_unanswered(contract, queue), *facts.unrunnable),
     )
 
 
@@ -100,17 +105,32 @@ def _required(contract: Contract) -> list[Check]:
     return [check for check in contract.progress.checks if not check.optional]
 
 
+def no_upstream(contract: Contract) -> str:
+    """What is missing where the worker is an agent that is known and no model is named to the gateway; else nothing."""
+    worker = contract.worker
+    name = worker.agent or worker.kind
+    agent = next((one for one in ground.AGENTS if name == (one.agent or one.kind)), None)
+    if agent is None or contract.gateway.upstream:
+        return ""
+    return (
+        f"gateway.upstream: where is the model? {name} reaches one through the gateway alone; e.g. "
+        f"gateway: {{upstream: {{{agent.upstream}: {{base_url: {json.dumps(agent.base_url)}, key: env:{agent.key}}}}}}}"
+    )
+
+
 def _unanswered(contract: Contract, queue: Queue) -> Iterator[str]:
     state = contract.state
     if contract.goal == starter.GOAL:
-        yield "state: the goal is still a question; say in one sentence what shall be true at the end"
+        yield "goal: it is still a question; say in one sentence what shall be true at the end"
+    if missing := no_upstream(contract):
+        yield missing
     if any(check.run == starter.NO_CHECK for check in _required(contract)):
-        yield f"progress: the check `false` never passes; name a command that proves a task done, {A_CHECK}"
+        yield f"progress.checks: the check `false` never passes; name a command that proves a task done, {A_CHECK}"
     if not queue.readable:
-        yield f"termination: {state.tasks} or {state.plan} cannot be read, so nothing says when it is over"
+        yield f"state.tasks: {state.tasks} or {state.plan} cannot be read, so nothing says when it is over"
     elif not queue.total:
         yield (
-            f"termination: there is no task, so nothing says when it is over; write {state.tasks}, "
+            f"state.tasks: there is no task, so nothing says when it is over; write {state.tasks}, "
             f"or `- [ ]` items in {state.plan}"
         )
 
@@ -168,13 +188,23 @@ def _loose_ends(contract: Contract, queue: Queue) -> Iterator[str]:
         yield "state.protect is empty: name what the checks rest on (tests, fixtures, scripts), or it may be bent"
 
 
+def _without_price(facts: Facts) -> Iterator[str]:
+    for model, nearest in facts.unpriced:
+        near = f"; nearest: {nearest}" if nearest else ""
+        yield (
+            f"cost has a ceiling and no price is known of {model}{near}: its calls will be refused, and the session "
+            "parks as `unpriced`; mend the name, or give its price in gateway.prices (0 is free)"
+        )
+
+
 def _absent(contract: Contract, workspace: Path) -> Iterator[str]:
     for path in (*contract.state.protect, *contract.state.hide):
         if not os.path.lexists(workspace / path):
             yield f"{path} is not there, so nothing of it is guarded"
     final = contract.termination.final
     command = contract.worker.command or ()
-    programs = {check.run[0] for check in (*contract.progress.checks, *([final] if final else []))}
+    checks = (*contract.progress.checks, *([final] if final else []))
+    programs = {check.run[0] for check in checks if check.optional or "/" in check.run[0]}
     for program in sorted(programs | set(contract.state.environment.tools) | set(command[:1])):
         if not ((workspace / program).exists() if "/" in program else shutil.which(program)):
             yield f"{program} is not {'there' if '/' in program else 'on PATH'}"
@@ -182,8 +212,8 @@ def _absent(contract: Contract, workspace: Path) -> Iterator[str]:
         if word.endswith((".py", ".sh", ".js")) and not (workspace / word).exists():
             yield f"{word}, which the worker's command names, is not there"
     for name, upstream in contract.gateway.upstream.items():
-        variable = (upstream.key or "").removeprefix("env:")
-        if variable and variable not in os.environ:
+        kind, _, variable = (upstream.key or "").partition(":")
+        if kind == "env" and variable not in os.environ:
             yield f"gateway.upstream.{name}: {variable} is not set in your environment"
 
 

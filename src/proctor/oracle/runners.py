@@ -29,6 +29,14 @@ _INTERPRETERS = re.compile(_PYTHON.pattern + r"|bash|sh|dash|zsh|fish|node|deno|
 _WRAPPERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "env", "nice", "timeout", "xvfb-run"})
 _NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
 _PYTEST = frozenset({"pytest", "py.test"})
+_FINDS = """\
+import importlib.util, sys
+try:
+    found = importlib.util.find_spec(sys.argv[1])
+except ImportError:
+    found = None
+sys.exit(None if found else f"{sys.executable} has no module {sys.argv[1]}")
+"""
 _ERROR_LINE = re.compile(
     r"^\s*(?:[\w.]*(?:Error|Exception|Failure)\b|panic|fatal|FAIL|error\b|not ok\b)", re.IGNORECASE
 )
@@ -92,6 +100,19 @@ def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str) -> tu
     if runner.kind is Kind.UNITTEST:
         return (*before, f"{folder}/{plugin}.py", *after)
     return (*before, *name, "-p", plugin, *after)
+
+
+def trial(argv: Sequence[str]) -> tuple[str, ...]:
+    """An argv that ends at once, with 0 if what this one starts is there: the program, or the interpreter's module.
+
+    What launchers such as `uv run` would start is not asked for: some of them install first.
+    """
+    at = argv.index("-m") if "-m" in argv[:-1] else 0
+    if at and _PYTHON.fullmatch(_name(argv[0])) and not _without_options(argv[1:at]) and "-c" not in argv[:at]:
+        return (*argv[:at], "-c", _FINDS, argv[at + 1])
+    if _name(argv[0]) in _PYTEST:
+        return (argv[0], "--version")
+    return ("sh", "-c", 'command -v -- "$1" || { echo "$1 was not found"; exit 1; }', "sh", argv[0])
 
 
 def named_paths(argv: Sequence[str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from proctor.contract.model import Contract
 from proctor.doors import door as doors
 from proctor.doors.gateway.port import Admitted, Denied, Rules, Upstream, Wanted
 from proctor.doors.gateway.server import Gateway
+from proctor.doors.gateway.upstream import choose
 from proctor.errors import UsageError
 from proctor.journal.events import ModelCall
 from proctor.supervisor import policies
@@ -23,6 +24,8 @@ from proctor.text import safe_line
 
 SECONDS = 60.0
 WORDS = "Answer with one word: ready."
+FAMILY = {"messages": "anthropic", "responses": "openai", "chat": "openai", "gemini": "gemini"}
+"""Of each language the upstreams that speak it."""
 MOST = 64
 """Tokens that the answer may have."""
 
@@ -110,8 +113,10 @@ async def call(workspace: Path, contract: Contract) -> Answered | None:
     model = contract.worker.model
     if not upstreams or model is None:
         return None
+    spoken = language(contract, upstreams)
+    chosen = _chosen(contract, upstreams, spoken)
     keeper = _Keeper(upstreams)
-    path, body = request(language(contract, upstreams), model)
+    path, body = request(spoken, model)
     with tempfile.TemporaryDirectory(prefix="proctor-") as folder:
         door = doors.make(Path(folder))
         gateway = Gateway(keeper, iteration=0, task=None, record_to=None)
@@ -121,11 +126,27 @@ async def call(workspace: Path, contract: Contract) -> Answered | None:
             status, said = await _ask(door.folder / doors.SOCKET, path, body)
         finally:
             await gateway.stop()
-    where = f"gateway.upstream: {', '.join(one.name for one in upstreams)}: {model}"
+    where = f"gateway.upstream: {chosen.name}: {model}"
     if status != 200 or keeper.call is None:
         raise UsageError(safe_line(f"{where}: a dry call failed ({status or 'no answer'}): {said}", 400))
     used = keeper.call.input + keeper.call.cache_read + keeper.call.output
-    return Answered(", ".join(one.name for one in upstreams), model, time.monotonic() - begun, used)
+    return Answered(chosen.name, model, time.monotonic() - begun, used)
+
+
+def _chosen(contract: Contract, upstreams: tuple[Upstream, ...], spoken: str) -> Upstream:
+    """The upstream that calls go to; UsageError where none speaks the worker's language."""
+    family = FAMILY[spoken]
+    if found := choose(upstreams, family):
+        return found
+    worker = contract.worker
+    speak = "; ".join(f"{one.name} speaks {', '.join(sorted(one.speaks))}" for one in upstreams)
+    raise UsageError(
+        safe_line(
+            f"gateway.upstream: {worker.agent or worker.kind} speaks {family}, and no upstream does ({speak}); "
+            f"add one named {family}, or with `speaks: {family}`",
+            400,
+        )
+    )
 
 
 async def _ask(socket: Path, path: str, body: Mapping[str, Any]) -> tuple[int, str]:

@@ -34,7 +34,7 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
     optional = not s.at_soft(AtSoft.SKIP_OPTIONAL_CHECKS)
 
     def work() -> Judgement:
-        policy = policies.for_check(s)
+        policy = policies.for_check(s.workspace, s.terms.contract)
         return judge(
             commit, s.frozen, checks, store=s.store, backend=s.backend, policy=policy, out=folder, optional=optional
         )

@@ -72,9 +72,9 @@ def in_session(policy: Policy, door: Path, task: ev.TaskId, model: str | None) -
     return replace(policy, environment={**policy.environment, **told}, door=door, listen=True)
 
 
-def for_check(s: Session) -> Policy:
+def for_check(workspace: Path, contract: Contract) -> Policy:
     """The walls of a check: no door, no variables of the operator."""
-    return replace(base(s.workspace, s.terms.contract), protect=(), environment=_blanked(s.terms.contract))
+    return replace(base(workspace, contract), protect=(), environment=_blanked(contract))
 
 
 def _blanked(contract: Contract) -> dict[str, str]:

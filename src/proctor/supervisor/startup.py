@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from proctor.approvals.rules import Rules
+from proctor.contract.lint import no_upstream
 from proctor.contract.load import load
 from proctor.contract.model import Contract
 from proctor.contract.problems import FILE
@@ -55,6 +56,8 @@ def preflight(workspace: Path) -> Contract:
     if ways := Terms(contract, "").open_notices(workspace):
         raise UsageError("\n".join(f"{workspace / FILE}: notify: {way}" for way in ways))
     find_program(workspace, contract)
+    if missing := no_upstream(contract):
+        raise UsageError(f"{workspace / FILE}: {missing}")
     policies.upstreams(workspace, contract)
     return contract
 
@@ -124,7 +127,7 @@ async def open_session(
         sweeper=Sweeper(journal, timeline, store, folder),
         backend=backend,
         frozen=Frozen.__new__(Frozen),
-        account=Account(_used(journal), state.born, _rates(contract), time.monotonic),
+        account=Account(_used(journal), state.born, rates(contract), time.monotonic),
         executor=ThreadPoolExecutor(1, "judge"),
         projection=projection,
         blast=_blast(journal),
@@ -240,7 +243,8 @@ def _blast(journal: Journal) -> Blast:
     return Blast(frozenset(kept.get("files", ())), kept.get("lines", 0), kept.get("bytes", 0))
 
 
-def _rates(contract: Contract) -> dict[str, Rates]:
+def rates(contract: Contract) -> dict[str, Rates]:
+    """The contract's own prices, by model."""
     return {
         name: Rates(price.input, price.output, price.cache_read, price.cache_write, price.cache_write_1h)
         for name, price in contract.gateway.prices.items()

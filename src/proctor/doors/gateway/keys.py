@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -16,18 +17,25 @@ def read_key(where: str, environ: Mapping[str, str], folder: Path) -> str:
     """The key that the contract names as `env:NAME`, `file:PATH` (its first line; a relative path is below `folder`)
     or `keyring:SERVICE/USER`. UsageError says what is missing, never what was found. May block: a keyring asks."""
     kind, _, name = where.partition(":")
+    mend = ""
     match kind:
         case "env":
             key = environ.get(name, "")
+            mend = f"`export {name}=…` where you start proctor"
         case "file":
             key = _first_line(where, folder / Path(name).expanduser())
+            mend = "write the key into the file's first line"
         case "keyring":
-            key = _from_keyring(where, *name.split("/", 1))
+            service, _, user = name.partition("/")
+            key = _from_keyring(where, service, user)
+            mend = f"`python -m keyring set {shlex.quote(service)} {shlex.quote(user)}` stores one"
         case _:
             raise UsageError("gateway.upstream: a key is named as env:NAME, file:PATH or keyring:SERVICE/USER")
     key = key.strip()
     if not key:
-        raise UsageError(f"gateway.upstream: {where}: there is no key")
+        raise UsageError(
+            f"gateway.upstream: {where}: there is no key; {mend}, or name another place for it (env:, file:, keyring:)"
+        )
     if len(key) > LONGEST_KEY or not key.isascii() or not key.isprintable():
         raise UsageError(f"gateway.upstream: {where}: what is there is no key: one line of plain characters is wanted")
     return key
@@ -38,18 +46,31 @@ def _first_line(where: str, path: Path) -> str:
         with path.open("rb") as file:
             return file.readline(LONGEST_KEY + 2).decode("utf-8", "replace")
     except OSError as error:
-        raise UsageError(f"gateway.upstream: {where}: {error.strerror or type(error).__name__}") from None
+        why = (
+            "there is no such file"
+            if isinstance(error, FileNotFoundError)
+            else (error.strerror or "unreadable").lower()
+        )
+        raise UsageError(
+            f"gateway.upstream: {where}: {why}; the key is wanted as the first line of {path}, "
+            "readable by you alone (chmod 600)"
+        ) from None
 
 
 def _from_keyring(where: str, service: str, user: str = "") -> str:
     try:
         import keyring
     except ImportError:
-        raise UsageError(f"gateway.upstream: {where}: keyrings need `pip install proctor[keyring]`") from None
+        raise UsageError(
+            f"gateway.upstream: {where}: keyrings need `pip install keyring`, in the environment that proctor runs from"
+        ) from None
     try:
         return keyring.get_password(service, user) or ""
     except Exception as error:  # every back end raises its own
-        raise UsageError(f"gateway.upstream: {where}: {type(error).__name__}") from None
+        raise UsageError(
+            f"gateway.upstream: {where}: the keyring does not answer ({type(error).__name__}); unlock it, or name "
+            "another place for the key (env:, file:)"
+        ) from None
 
 
 class Mask:

@@ -6,10 +6,11 @@ price is missing or zero. Only the contract can say that a model is free.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,15 @@ def price(
         return None
     exact = model.lower().removeprefix(f"{provider.id}/") == info.id.lower()
     return Price(int(micro.to_integral_value(ROUND_CEILING)), f"{provider.id}/{info.id}", exact)
+
+
+def nearest(model: str, overrides: Iterable[str] = ()) -> str:
+    """The name with a price that is most like one without; "" where none is like it."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    listed = (info.id for provider in get_snapshot().providers for info in provider.models)
+    wanted = model[:_LONGEST_NAME]
+    return next(iter(get_close_matches(wanted, dict.fromkeys((*overrides, *listed)), 1)), "")
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,63 @@
+"""What `check` finds out about the checks: whether they could start, in the sandbox in which they run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from proctor.cli.main import main
+from proctor.contract.load import load
+from proctor.supervisor.rehearsal import unrunnable
+
+CONTRACT = """\
+goal: Try the checks
+worker: {kind: command, command: [sh]}
+budget: {iterations: {limit: 1, on_exhaustion: stop}}
+progress: {checks: [{run: %s}]}
+termination: {final: {run: [no-such-final]}}
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace, with a first `python` on PATH that has no module but the standard library's."""
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "python").write_text('#!/bin/sh\nexec /usr/bin/env python3 -I -S "$@"\n')
+    (bare / "python").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bare}:{os.environ['PATH']}")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+def lines(work: Path, run: list[str], *more: list[str]) -> list[str]:
+    (work / "proctor.yaml").write_text(CONTRACT % json.dumps(run))
+    listed = [{"id": n, "task": "x", "check": {"run": argv}} for n, argv in enumerate(more, 1)]
+    (work / "tasks.json").write_text(json.dumps(listed or [{"id": 1, "task": "x"}]))
+    found = list(unrunnable(work, load(work)))
+    assert found.pop(1 if found[0].startswith("progress") else 0).startswith("termination.final: `no-such-final` ")
+    return found
+
+
+def test_what_cannot_start_is_named_with_its_key_and_what_to_do(work: Path) -> None:
+    (line,) = lines(work, ["python", "-m", "pytest", "-q"])
+    assert line.startswith("progress.checks: `python -m pytest -q` cannot run in the sandbox: ")
+    assert line.endswith(" has no module pytest; install it there, or name a program that has it by its path")
+    (of_a_task,) = lines(work, ["python", "-m", "unittest"], ["no-such-program", "x"], ["sh", "-c", "no-such-program"])
+    assert of_a_task.startswith("task 1: `no-such-program x` cannot run in the sandbox: no-such-program was not found")
+
+
+def test_a_program_of_the_workspace_that_an_earlier_check_may_make_is_left_to_it(work: Path) -> None:
+    assert lines(work, ["build/test"]) == []
+
+
+def test_check_refuses_a_contract_whose_check_cannot_start(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines(work, ["python", "-m", "no_such_module"])
+    assert main(["check", str(work)]) == 2
+    told = capsys.readouterr()
+    assert "\nunanswered: progress.checks: `python -m no_such_module` cannot run in the sandbox: " in told.out
+    assert told.err == "proctor: the contract is incomplete; see above\n"
