@@ -230,11 +230,14 @@ def test_a_question_is_answered_by_the_operators_words_or_choice() -> None:
     assert heard.answered()["updatedInput"]["answers"] == {"Which?": "a"}
 
 
-def test_a_second_question_under_the_same_id_is_denied() -> None:
+def test_of_two_questions_with_one_id_neither_is_granted() -> None:
     heard = Heard()
     heard.ask("Bash", {"command": "ls"})
     heard.ask("Bash", {"command": "rm -rf /"})
-    assert [event.input["command"] for event in heard.told] == ["ls"]
+    first = heard.told[0]
+    assert [event.input["command"] for event in heard.told[:1]] == ["ls"]
+    assert heard.told[1:] == [Withdrawn(first.id)]
+    heard.dialect.answer(first.id, True, "")
     assert heard.answered()["behavior"] == "deny"
 
 

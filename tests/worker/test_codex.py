@@ -242,12 +242,21 @@ def test_a_question_is_answered_by_choice_or_words() -> None:
     assert [one["result"]["answers"]["q"]["answers"] for one in play.sent] == [["a"], ["neither"], []]
 
 
-def test_a_second_question_under_the_same_id_is_refused() -> None:
+def test_of_two_questions_with_one_id_neither_is_granted() -> None:
     play = begun()
     ask(play, 1, "ls")
     ask(play, "1", "rm -rf /")
-    assert [event.input["command"] for event in play.told] == ["ls"]
-    assert play.sent[0]["error"]
+    assert play.told[1:] == [Withdrawn("1")]
+    assert [(one["id"], "error" in one) for one in play.sent] == [(1, True), ("1", True)]
+    play.dialect.answer("1", True, "")
+    assert len(play.sent) == 2
+
+
+def test_what_is_asked_for_a_programs_stdin_is_no_command() -> None:
+    play = begun()
+    params = about(command="ls", kind="writeStdin")
+    play.hear({"id": 1, "method": "item/commandExecution/requestApproval", "params": params})
+    assert [event.tool for event in play.of(Ask)] == ["writestdin"]
 
 
 def test_what_is_too_large_to_be_judged_is_refused_unasked() -> None:
@@ -314,6 +323,9 @@ def test_a_megabyte_line_is_an_event_like_another() -> None:
         ("bash -lc 'unclosed", "bash -lc 'unclosed"),
         (f"bash -c '{'x' * 99_999}'", f"bash -c '{'x' * 99_999}'"),
         ("", ""),
+        ("/usr/bin/bash -c ls", "ls"),
+        ("./bash -c ls", "./bash -c ls"),
+        ("/tmp/x/bin/bash -lc ls", "/tmp/x/bin/bash -lc ls"),
     ],
 )
 def test_a_command_is_judged_without_the_shell_around_it(command: str, inner: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +49,20 @@ def test_a_worker_has_a_terminal_of_its_own_only_if_asked_for(tmp_path: Path, te
     found = lines_of(tmp_path, terminal=terminal)
     assert [line for source, line in found if source == "stdout"][:2] == [str(terminal).encode(), b"x" * 300]
     assert (("stdout" if terminal else "stderr"), b"oops") in found
+
+
+def test_each_answer_reaches_its_own_question_whatever_ids_a_worker_gives() -> None:
+    told: list[Any] = []
+    sent: list[dict[str, Any]] = []
+    command = Command(("true",))
+    command.begin(lambda data: sent.append(json.loads(data)), told.append)
+    for asked, line in (("q", "ls"), ("q", "rm"), ("q~2", "cp"), (1, "a"), ("1", "b")):
+        question = {"proctor": "ask", "id": asked, "tool": "shell", "input": {"command": line}}
+        command.heard("stdout", json.dumps(question).encode())
+    assert [ask.id for ask in told] == ["q", "q~2", "q~2~2", "1", "1~2"]
+    for ask in reversed(told):
+        command.answer(ask.id, ask.input["command"] == "ls", "")
+        command.answer(ask.id, True, "")
+    assert [(one["id"], one["decision"], one["input"]["command"]) for one in reversed(sent)] == [
+        ("q", "allow", "ls"), ("q~2", "deny", "rm"), ("q~2~2", "deny", "cp"), ("1", "deny", "a"), ("1~2", "deny", "b"),
+    ]  # fmt: skip

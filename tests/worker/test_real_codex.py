@@ -73,17 +73,20 @@ def test_what_one_call_of_code_runs_is_asked_one_by_one(tmp_path: Path) -> None:
     assert session.calls == 2
 
 
-def test_what_is_typed_into_a_program_is_told(codex: Run) -> None:
+def test_nothing_can_be_typed_into_a_program_that_was_allowed(tmp_path: Path, codex: Run) -> None:
     def script(view: View) -> Turn:
-        if view.nth == 0:
-            return Turn("", (Tool("exec_command", {"cmd": "cat", "tty": True, "yield_time_ms": 300}),))
-        if view.nth == 1:
-            number = int(view.heard[0].partition("session ID ")[2].split()[0])
+        if view.nth < 2:
+            run = {"cmd": "tail -f /dev/null & cat > typed; wait", "yield_time_ms": 300}
+            return Turn("", (Tool("exec_command", run | ({"tty": True} if view.nth == 0 else {})),))
+        if view.nth == 2:
+            number = int(view.heard[-1].partition("session ID ")[2].split()[0])
             return Turn("", (Tool("write_stdin", {"session_id": number, "chars": "typed\n"}),))
         return Turn("Done.")
 
     session = codex(script)
-    assert [call.input for call in session.of(Called)][1:] == [{"stdin": "typed\n"}]
+    assert session.calls == 4
+    assert [ask.tool for ask in session.asked] == ["shell"]
+    assert (tmp_path / "typed").read_text() == ""
 
 
 def test_an_open_question_stops_it_and_an_interrupt_ends_it(tmp_path: Path, codex: Run) -> None:

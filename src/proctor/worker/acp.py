@@ -196,8 +196,10 @@ class Acp(Dialect):
         call = known.asking(asked.tool_call) if known else self._learn(asked.tool_call)
         self._tell_once(known or call, call)
         key = str(request)[: tools.MOST_NAME]
-        if key in self._open:
-            return self._peer.refuse(request, BAD_PARAMS, "asked already")
+        if key in self._open:  # no answer could tell the two apart
+            for one in (self._open.pop(key)[0], request):
+                self._peer.refuse(one, BAD_PARAMS, "another question has the same id")
+            return self.tell(Withdrawn(key))
         self._open[key] = request, call, asked.options
         given = call.input()
         if tools.is_too_large(given):

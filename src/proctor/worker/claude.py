@@ -213,8 +213,10 @@ class Claude(Dialect):
 
     def _question(self, request: str, asked: Data) -> None:
         key, given = request[: tools.MOST_NAME], _data(asked, "input")
-        if key in self._open:
-            return self._reply(request, {"behavior": "deny", "message": "This question is open already."})
+        if key in self._open:  # no answer could tell the two apart
+            for one in (self._open.pop(key)[0], request):
+                self._reply(one, {"behavior": "deny", "message": "Another question has the same id."})
+            return self.tell(Withdrawn(key))
         self._open[key] = request, given
         tool, shown = tools.canonical(_text(asked, "tool_name")), tools.canonical_input(given)
         agent = _text(asked, "agent_id")[: tools.MOST_NAME]

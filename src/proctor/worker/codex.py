@@ -39,11 +39,15 @@ enabled = false
 plugins = false
 apps = false
 remote_plugin = false
+unified_exec_tty = false
 """
-"""No retries and no time-outs of its own: the gateway waits and tries again. A login shell would set another PATH."""
+"""No retries and no time-outs of its own: the gateway waits and tries again. A login shell would set another PATH. What
+is typed into a program that runs is not asked for: without terminals nothing can be typed."""
 CLIENT = {"clientInfo": {"name": "proctor", "title": "proctor", "version": "1"}, "capabilities": None}
 POLICY = "untrusted"
 """Asks before it acts, whatever it is. A configuration file may not say so; a thread's start may."""
+COMMAND = "command"
+"""The kind of request that is for a command; others are for what is typed into one, and no shell rule means them."""
 REFUSALS: dict[str, dict[str, Any]] = {
     "mcpServer/elicitation/request": {"action": "decline"},
     "item/permissions/requestApproval": {"permissions": {}},
@@ -106,6 +110,7 @@ class Request(msgspec.Struct, rename="camel"):
     thread_id: str
     turn_id: str
     item_id: str
+    kind: str = COMMAND
     reason: str | None = None
     command: str | None = None
     cwd: str | None = None
@@ -196,7 +201,8 @@ class Codex(Dialect):
         asked = msgspec.convert(params, Request)
         match method:
             case "item/commandExecution/requestApproval":
-                tool, given = "shell", command_input(asked.command, asked.cwd)
+                tool = "shell" if asked.kind == COMMAND else tools.canonical(asked.kind, {})
+                given = command_input(asked.command, asked.cwd)
                 if asked.network_approval_context is not None:
                     tool, given = "host", asked.network_approval_context
             case "item/fileChange/requestApproval":
@@ -210,8 +216,10 @@ class Codex(Dialect):
             self._steer(asked, TOO_LARGE)
             return self._peer.refuse(request, BAD_PARAMS, TOO_LARGE)
         key = str(request)[: tools.MOST_NAME]
-        if key in self._open:
-            return self._peer.refuse(request, BAD_PARAMS, "asked already")
+        if key in self._open:  # no answer could tell the two apart
+            for one in (self._open.pop(key)[0], request):
+                self._peer.refuse(one, BAD_PARAMS, "another question has the same id")
+            return self.tell(Withdrawn(key))
         self._open[key] = request, asked, given
         agent = "" if asked.thread_id == self._thread else asked.thread_id[: tools.MOST_NAME]
         why = (asked.reason or "")[:NOTE]

@@ -11,7 +11,8 @@ import msgspec
 from proctor.worker import tools
 from proctor.worker.base import MAX_FIGURE, Result, Tool, Usage
 
-SHELLS = ("sh", "bash", "zsh", "dash")
+SHELL = re.compile(r"(/(usr/)?bin/)?(sh|bash|zsh|dash)")
+"""The system's own: a model may name another program to be its shell."""
 MOST_READ = 64 * 1024
 
 
@@ -108,7 +109,7 @@ def unwrapped(command: str) -> str:
         words = shlex.split(command) if len(command) < MOST_READ else []
     except ValueError:
         return command
-    if len(words) == 3 and words[0].rpartition("/")[2] in SHELLS and words[1] in ("-c", "-lc"):
+    if len(words) == 3 and SHELL.fullmatch(words[0]) and words[1] in ("-c", "-lc"):
         return words[2]
     return command
 

@@ -5,6 +5,8 @@ A question is answered by a line in the FIFO `$PROCTOR_ANSWERS`.
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -32,6 +34,7 @@ class Command(Dialect):
     def heard(self, source: str, line: bytes) -> None:
         event = parse_line(line) if source == "stdout" else None
         if isinstance(event, Ask):
+            event = replace(event, id=self._free(event.id))
             self._asked[event.id] = event.input
         if event is not None:
             self.tell(event)
@@ -50,6 +53,11 @@ class Command(Dialect):
 
     def interrupt(self) -> None:
         """There is no word for it."""
+
+    def _free(self, asked: str) -> str:
+        """The id of a question, or where one with that id is still open, one that no open question has."""
+        ids = itertools.chain((asked,), (f"{asked}~{n}" for n in itertools.count(2)))
+        return next(one for one in ids if one not in self._asked)
 
 
 def as_argument(brief: str) -> str:
