@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from proctor.budget.dimensions import Usage
+from proctor.cli.main import main
 from proctor.contract import ground
 from proctor.contract.load import load
 from proctor.contract.starter import GOAL, NO_CHECK, init
@@ -86,11 +87,12 @@ def test_the_open_items_of_a_plan_are_not_hidden_by_an_empty_task_list(tmp_path:
     ],
 )
 def test_the_test_command_of_a_project_is_found(
-    tmp_path: Path, files: dict[str, str], run: str, protect: tuple[str, ...]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], run: str, protect: tuple[str, ...]
 ) -> None:
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
     init(put(tmp_path, files))
     contract = load(tmp_path)
-    assert " ".join(contract.progress.checks[0].run).replace("python3", "python") == run
+    assert " ".join(contract.progress.checks[0].run) == run
     assert contract.state.protect == protect
 
 
@@ -110,6 +112,31 @@ def test_the_test_command_of_a_project_is_found(
 def test_where_no_test_command_is_found_the_check_never_passes(tmp_path: Path, files: dict[str, str]) -> None:
     init(put(tmp_path, files))
     assert load(tmp_path).progress.checks[0].run == NO_CHECK
+
+
+def test_the_tests_are_run_by_the_first_python_that_has_pytest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = put(tmp_path / "work", {"pytest.ini": "[pytest]\n"})
+    put(tmp_path, {"without/python": "#!/bin/sh\nexit 1\n", "with/python": "#!/bin/sh\n"})
+    for folder in ("without", "with"):
+        (tmp_path / folder / "python").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/without:{tmp_path}/none")
+    assert main(["init", str(work)]) == 0
+    assert load(work).progress.checks[0].run == ("python", "-m", "pytest", "-q")
+    assert "warning: no python on PATH has pytest" in capsys.readouterr().out
+    for path, run in (
+        (f"{tmp_path}/without:{tmp_path}/with", f"{tmp_path}/with/python -m pytest -q"),
+        (f"{tmp_path}/with", "python -m pytest -q"),
+    ):
+        monkeypatch.setenv("PATH", path)
+        suite = ground.suite(work)
+        assert suite is not None
+        assert (" ".join(suite.run), suite.lacks) == (run, "")
+    put(work, {".venv/lib/python3.11/site-packages/pytest/__init__.py": ""})
+    suite = ground.suite(work)
+    assert suite is not None
+    assert suite.run[0] == ".venv/bin/python"
 
 
 def test_the_command_found_really_runs_the_tests(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from typing import Any
 
 from proctor.approvals.rules import Rules
 from proctor.budget.dimensions import Usage
-from proctor.contract import lint, schema, starter
+from proctor.contract import ground, lint, schema, starter
 from proctor.contract.load import load
 from proctor.contract.model import Contract
+from proctor.contract.problems import FILE
 from proctor.doors.gateway import prices
 from proctor.errors import UsageError
 from proctor.journal.events import IterationEnded, Judged
@@ -41,6 +42,8 @@ def init(given: argparse.Namespace) -> int:
         return ExitCode.DONE
     for name in created:
         print(f"wrote {safe_line(name)}")
+    if FILE in created and (suite := ground.suite(given.dir)) and suite.lacks:
+        print(f"warning: {suite.lacks}")
     if not created:
         print("everything is there already; nothing was written")
     print("next: read proctor.yaml, then `proctor check`")

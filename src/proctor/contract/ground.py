@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.lookup import find_program, search_path
@@ -29,16 +29,19 @@ _SECRET = re.compile(
 _EXAMPLE = re.compile(r"example|sample|template|dist$|\.pub$")
 _SECRETS = 20
 _TEST_FOLDERS = ("tests", "test", "__tests__", "spec", "e2e")
+_PYTEST = ("-m", "pytest", "-q")
 _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """How a project's tests are run, what says so, and what they rest on (paths that exist)."""
+    """How a project's tests are run, what says so, and what they rest on (paths that exist). `lacks` says what is
+    not installed yet."""
 
     run: tuple[str, ...]
     why: str
     protect: tuple[str, ...] = ()
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def suite(workspace: Path) -> Suite | None:
     if found is None:
         return None
     folders = [name for name in _TEST_FOLDERS if (workspace / name).is_dir()]
-    return Suite(found.run, found.why, (*folders, *found.protect))
+    return replace(found, protect=(*folders, *found.protect))
 
 
 def secrets(workspace: Path) -> tuple[str, ...]:
@@ -176,24 +179,68 @@ def _present(workspace: Path, *names: str) -> tuple[str, ...]:
 
 
 def _python(workspace: Path) -> Suite | None:
-    python = "python" if shutil.which("python") or not shutil.which("python3") else "python3"
-    pytest = (python, "-m", "pytest", "-q")
     if named := _pytest_named(workspace):
-        return Suite(pytest, named, _present(workspace, "pytest.ini", "conftest.py", "tox.ini"))
+        return _pytest(workspace, named, _present(workspace, "pytest.ini", "conftest.py", "tox.ini"))
     tests = [path.relative_to(workspace) for path in _python_tests(workspace)]
     if not tests:
         return None
     texts = [_text(workspace / path) for path in tests[:20]]
     if any(re.search(r"^\s*(?:import|from) pytest\b", text, re.MULTILINE) for text in texts):
-        return Suite(pytest, f"{tests[0]}, and tests that import pytest")
+        return _pytest(workspace, f"{tests[0]}, and tests that import pytest")
     if not any(re.search(r"^\s*(?:import|from) unittest\b", text, re.MULTILINE) for text in texts):
-        return Suite(pytest, f"{tests[0]} is named as a test")
+        return _pytest(workspace, f"{tests[0]} is named as a test")
     top = workspace / tests[0].parts[0]
     where: tuple[str, ...] = ()
     if top.is_dir():
         package = ("-t", ".") if (top / "__init__.py").is_file() else ()
         where = ("discover", *package, "-s", top.name)
-    return Suite((python, "-m", "unittest", *where), f"{tests[0]}, and tests that import unittest")
+    return Suite((_python_named(), "-m", "unittest", *where), f"{tests[0]}, and tests that import unittest")
+
+
+def _python_named() -> str:
+    return "python" if shutil.which("python") or not shutil.which("python3") else "python3"
+
+
+def _pytest(workspace: Path, why: str, protect: tuple[str, ...] = ()) -> Suite:
+    """The suite by the first that has pytest: the project's own environment, PATH in its order."""
+    for environment in (".venv", "venv"):
+        if _holds_pytest(workspace / environment):
+            return Suite((f"{environment}/bin/python", *_PYTEST), why, protect)
+    names = dict.fromkeys((_python_named(), "python3"))
+    if name := next((name for name in names if _has_pytest(workspace, shutil.which(name))), None):
+        return Suite((name, *_PYTEST), why, protect)
+    if shutil.which("pytest"):
+        return Suite(("pytest", "-q"), why, protect)
+    later = (shutil.which(name, path=entry) for entry in search_path().split(os.pathsep) for name in names)
+    if python := next((one for one in later if _has_pytest(workspace, one)), None):
+        return Suite((python, *_PYTEST), why, protect)
+    lacks = (
+        "no python on PATH has pytest, and the project has no .venv with it: `pip install pytest` into the one in use"
+    )
+    return Suite((_python_named(), *_PYTEST), why, protect, lacks)
+
+
+def _has_pytest(workspace: Path, python: str | None) -> bool:
+    """Whether an interpreter has pytest where a sandbox shows it: not in a home. One in the workspace is the project's,
+    and is looked at, not run."""
+    if python is None:
+        return False
+    if (place := Path(os.path.abspath(python))).is_relative_to(workspace.resolve()):
+        return _holds_pytest(place.parent.parent)
+    ask = [python, "-I", "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"]
+    try:
+        return (
+            subprocess.run(
+                ask, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, cwd="/", check=False
+            ).returncode
+            == 0
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _holds_pytest(environment: Path) -> bool:
+    return any(environment.glob("lib/python3*/site-packages/pytest/__init__.py"))
 
 
 def _pytest_named(workspace: Path) -> str | None:

@@ -74,8 +74,8 @@ What is to be done, in which order, and why. The tasks themselves stand in `{tas
 
 A task is done when its check passes in a clean copy of the tree, and not before the work.
 """
-_EXAMPLE = """{"id": 1, "task": "Port the refund endpoint", "spec": "specs/1.md",
-     "check": {"run": ["pytest", "-q", "tests/test_refund.py"]}}"""
+_EXAMPLE = """{{"id": 1, "task": "Port the refund endpoint", "spec": "specs/1.md",
+     "check": {{"run": {run}}}}}"""
 _PROGRESS = "# Progress\n\nWritten by proctor after every verdict; notes of the worker are kept.\n"
 _RULES = "# Rules\n\nOne line each, and every line earned by a real failure.\n"
 _SPECS = "# Specs\n\nOne file a task, named by its `spec`: what must hold, what must not change, how it is checked.\n"
@@ -87,8 +87,10 @@ def init(workspace: Path) -> list[str]:
         raise UsageError(f"{workspace}: the workspace is not a folder")
     created = [FILE] if _write(workspace, FILE, _contract(workspace)) else []
     state = load_state_only(workspace)
+    suite = ground.suite(workspace)
+    run = (*(suite.run if suite and "pytest" in suite.run else ("pytest", "-q")), "tests/test_refund.py")
     files = {
-        state.plan: _PLAN.format(tasks=state.tasks, example=_EXAMPLE),
+        state.plan: _PLAN.format(tasks=state.tasks, example=_EXAMPLE.format(run=json.dumps(run))),
         state.tasks: "[]\n",
         state.progress: _PROGRESS,
         state.rules: _RULES,
@@ -140,7 +142,7 @@ def _contract(workspace: Path) -> str:
         "  # in a git repository verified tasks become commits on proctor/SESSION; `commits: none` makes none\n"
         "  # of what git ignores, checkpoints keep only small files; for more, name patterns as in .gitignore:\n"
         "  # checkpoint: {include: [dist/], exclude: [data/]}\n",
-        why=f"found: {safe_line(suite.why, 120)}"
+        why=f"found: {safe_line(suite.why, 120)}{f'; {safe_line(suite.lacks, 120)}' if suite.lacks else ''}"
         if suite
         else "no test command was found; `false` never passes: replace it",
         check=_list(suite.run if suite else NO_CHECK),
