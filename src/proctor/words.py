@@ -76,6 +76,7 @@ class RequestKind(StrEnum):
     REVIEW = "review"
     LINKS = "links"
     EXPOSED = "exposed"
+    CONFLICT = "conflict"
 
 
 class Certainty(StrEnum):
@@ -169,6 +170,15 @@ class Rule(StrEnum):
     STALLED = "stalled"
 
 
+class LoopRule(StrEnum):
+    """The rules inside an iteration, by their contract key."""
+
+    SAME_CALL = "same_call"
+    SAME_ERROR = "same_error"
+    CYCLE = "cycle"
+    SAME_DENIAL = "same_denial"
+
+
 class Drift(StrEnum):
     """The seven ways in which a long run rots."""
 
@@ -217,6 +227,26 @@ class TamperKind(StrEnum):
     RUNNER = "runner"
 
 
+class Gaming(StrEnum):
+    """What a change does to checks instead of to the work."""
+
+    SKIP = "skip"
+    ASSERTION = "assertion"
+    MASKED = "masked"
+    EXIT = "exit"
+    EQUAL = "always_equal"
+    SNIFFING = "sniffing"
+    LITERAL = "literal"
+    UNREAD = "unread"
+
+
+class Weight(StrEnum):
+    """What a finding is worth: `tampering` is answered as the contract says, `suspicion` is shown."""
+
+    TAMPERING = "tampering"
+    SUSPICION = "suspicion"
+
+
 class IterationEnd(StrEnum):
     """How an iteration's worker ended; never evidence of success."""
 
@@ -230,6 +260,7 @@ class IterationEnd(StrEnum):
     INTERRUPTED = "interrupted"
     UNCOVERED = "uncovered"
     SUSPENDED = "suspended"
+    LOOPING = "looping"
 
 
 class Step(StrEnum):

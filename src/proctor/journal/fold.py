@@ -11,18 +11,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from proctor.journal import events as ev
+from proctor.journal import plateau
+from proctor.journal.plateau import PlateauState
 from proctor.journal.state import (
     GOOD,
     MOST_PATHS,
     CheckpointState,
-    PlateauState,
     RequestState,
     State,
     SupervisorFact,
     TaskState,
     metered,
 )
-from proctor.words import CallEnd, Certainty, CheckpointKind, Light, Phase, Response, TaskStatus, Verdict
+from proctor.words import CallEnd, Certainty, CheckpointKind, Phase, Response, TaskStatus, Verdict
 
 Changes = dict[str, Any]
 _FOLDS: dict[type[ev.Event], Callable[[State, ev.Row, Any], Changes]] = {}
@@ -134,7 +135,8 @@ def _iteration_started(state: State, _: ev.Row, e: ev.IterationStarted) -> Chang
         "intent_end": None,
         "begun": state.used,
         "notes": (),
-        "tasks": _tasks(state, e.task, iterations=count, claim=None),
+        "plateau": replace(state.plateau, loop=()),
+        "tasks": _tasks(state, e.task, iterations=count, claim=None, claim_why=""),
     }
 
 
@@ -180,7 +182,7 @@ def _provider_limited(state: State, _: ev.Row, e: ev.ProviderLimited) -> Changes
 
 @_on(ev.ClaimRecorded)
 def _claim_recorded(state: State, _: ev.Row, e: ev.ClaimRecorded) -> Changes:
-    return {"tasks": _tasks(state, e.task, claim=e.status)}
+    return {"tasks": _tasks(state, e.task, claim=e.status, claim_why=e.why)}
 
 
 @_on(ev.IterationEnded)
@@ -211,7 +213,12 @@ def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
 
 @_on(ev.Tampered)
 def _tampered(state: State, _: ev.Row, e: ev.Tampered) -> Changes:
-    return {"tampered": state.tampered + 1, "tampered_in": e.iteration}
+    return {"tampered": state.tampered + 1, "tampered_in": e.iteration, "findings": e.findings}
+
+
+@_on(ev.Suspected)
+def _suspected(state: State, _: ev.Row, e: ev.Suspected) -> Changes:
+    return {"suspected": state.suspected + 1, "suspected_in": e.iteration, "suspicions": e.findings}
 
 
 @_on(ev.Exposed)
@@ -247,7 +254,7 @@ def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
         "why": "",
         "taken_back": False,
     }
-    return {"tasks": _tasks(state, e.task, **done), "plateau": PlateauState()}
+    return {"tasks": _tasks(state, e.task, **done), "plateau": PlateauState(began=state.used)}
 
 
 @_on(ev.TaskCommitted)
@@ -346,24 +353,25 @@ def _degraded(_: State, __: ev.Row, e: ev.Degraded) -> Changes:
 
 @_on(ev.PlateauSignal)
 def _plateau_signal(state: State, _: ev.Row, e: ev.PlateauSignal) -> Changes:
-    said = {"rule": str(e.rule), "evidence": e.evidence, "task": e.task, "seen_in": e.iteration}
-    return {"plateau": replace(state.plateau, light=Light.SUSPECT, **said)}
+    return {"plateau": plateau.signalled(state.plateau, e)}
 
 
 @_on(ev.PlateauFired)
 def _plateau_fired(state: State, _: ev.Row, e: ev.PlateauFired) -> Changes:
-    fired = PlateauState(
-        light=Light.FIRING,
-        rule=str(e.rule),
-        evidence=e.evidence,
-        task=e.task,
-        responses=state.plateau.responses + 1,
-        seen_in=state.plateau.seen_in,
-        fired_in=e.iteration,
-    )
+    changes: Changes = {"plateau": plateau.fired(state.plateau, e)}
     if e.response is Response.NARROW:
-        return {"plateau": fired, "tasks": _tasks(state, e.task, narrow=True)}
-    return {"plateau": fired}
+        changes["tasks"] = _tasks(state, e.task, narrow=True)
+    return changes
+
+
+@_on(ev.PlateauCleared)
+def _plateau_cleared(state: State, _: ev.Row, __: ev.PlateauCleared) -> Changes:
+    return {"plateau": plateau.cleared(state.plateau)}
+
+
+@_on(ev.LoopSeen)
+def _loop_seen(state: State, _: ev.Row, e: ev.LoopSeen) -> Changes:
+    return {"plateau": replace(state.plateau, loop=e.evidence)}
 
 
 @_on(ev.PlateauReset)
@@ -372,7 +380,7 @@ def _plateau_reset(state: State, _: ev.Row, __: ev.PlateauReset) -> Changes:
         set_aside = task.status is TaskStatus.BLOCKED and task.why.startswith("plateau:")
         return replace(task, status=TaskStatus.PENDING, why="") if set_aside else task
 
-    return {"plateau": PlateauState(), "tasks": tuple(reopened(task) for task in state.tasks)}
+    return {"plateau": PlateauState(began=state.used), "tasks": tuple(reopened(task) for task in state.tasks)}
 
 
 @_on(ev.Decided)

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from proctor.journal import events as ev
+from proctor.journal.plateau import PlateauState
 from proctor.words import (
     CallEnd,
     CheckpointKind,
     Dimension,
     Level,
-    Light,
     RequestKind,
     RequestOutcome,
     SessionStatus,
@@ -44,6 +44,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: str = ""
     verdict: Verdict | None = None
     claim: str | None = None
+    claim_why: str = ""
     checkpoint: str | None = None
     verified_by: int | None = None
     baseline: ev.Judged | None = None
@@ -93,18 +94,6 @@ class SupervisorFact(msgspec.Struct, frozen=True):
     token: int
     ended: bool = False
     exit_code: int | None = None
-
-
-class PlateauState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The last signal or firing. `waiting` while a fired rule waits for the operator."""
-
-    light: Light = Light.QUIET
-    rule: str | None = None
-    evidence: tuple[str, ...] = ()
-    task: ev.TaskId | None = None
-    responses: int = 0
-    seen_in: int = 0
-    fired_in: int = 0
 
 
 def metered(call: ev.ModelCall) -> dict[Dimension, ev.Figure]:
@@ -217,6 +206,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     false_claims: int = 0
     tampered: int = 0
     tampered_in: int = 0
+    suspected: int = 0
+    suspected_in: int = 0
+    findings: tuple[ev.Finding, ...] = ()
+    suspicions: tuple[ev.Finding, ...] = ()
+    """What the last `tampered` and the last `suspected` row showed."""
     exposed: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
     quarantined_more: int = 0

@@ -27,6 +27,9 @@ from proctor.journal.events.base import (
     Figure as Figure,
 )
 from proctor.journal.events.base import (
+    Finding as Finding,
+)
+from proctor.journal.events.base import (
     TaskFact as TaskFact,
 )
 from proctor.journal.events.base import (
@@ -49,6 +52,12 @@ from proctor.journal.events.budget import (
 )
 from proctor.journal.events.budget import (
     LevelCrossed as LevelCrossed,
+)
+from proctor.journal.events.budget import (
+    LoopSeen as LoopSeen,
+)
+from proctor.journal.events.budget import (
+    PlateauCleared as PlateauCleared,
 )
 from proctor.journal.events.budget import (
     PlateauFired as PlateauFired,
@@ -165,6 +174,9 @@ from proctor.journal.events.work import (
     TakenOver as TakenOver,
 )
 from proctor.journal.events.work import (
+    Suspected as Suspected,
+)
+from proctor.journal.events.work import (
     Tampered as Tampered,
 )
 from proctor.journal.events.work import (
@@ -207,6 +219,7 @@ AnyEvent = (
     | Judged
     | FalseClaim
     | Tampered
+    | Suspected
     | Exposed
     | TakenOver
     | Quarantined
@@ -224,7 +237,9 @@ AnyEvent = (
     | Degraded
     | PlateauSignal
     | PlateauFired
+    | PlateauCleared
     | PlateauReset
+    | LoopSeen
     | Decided
     | RequestOpened
     | RequestClosed

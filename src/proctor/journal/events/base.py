@@ -53,6 +53,18 @@ class Figure(msgspec.Struct, frozen=True):
         return Figure(self.used + other.used, max(self.source, other.source, key=_CERTAINTY.index))
 
 
+class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a change does to checks, by its kind (`Gaming`, or `TamperKind` of a frozen file). `line` is where in the new
+    file, of the old one where nothing is left of it; `hunk` the lines that show it, a worker's text. `why` is one line.
+    """
+
+    kind: str
+    path: str
+    line: int = 0
+    why: str = ""
+    hunk: str = ""
+
+
 class TaskMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where one task stood at a moment: what a checkpoint remembers and a rollback restores."""
 

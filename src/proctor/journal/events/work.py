@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.journal.events.base import Event, Figure, TaskId
+from proctor.journal.events.base import Event, Figure, Finding, TaskId
 from proctor.words import Dimension, IterationEnd, Phase, TaskStatus, Verdict
 
 
@@ -54,11 +54,12 @@ class ToolCalled(Event, frozen=True, tag="tool_called"):
 
 
 class ClaimRecorded(Event, frozen=True, tag="claim_recorded"):
-    """What the worker said about a task. Never evidence."""
+    """What the worker said about a task, and why if it said so. Never evidence."""
 
     iteration: int
     task: TaskId
     status: str
+    why: str = ""
 
 
 class IterationEnded(Event, frozen=True, tag="iteration_ended"):
@@ -111,13 +112,28 @@ class FalseClaim(Event, frozen=True, tag="false_claim"):
 class Tampered(Event, frozen=True, tag="tampered"):
     """Frozen files that differed or files in their way that appeared; undone for the verdict.
 
-    `kinds` says of each path what it was, in their order; older rows have none.
+    `kinds` says of each path what it was, in their order; older rows have none. `findings` show it by its hunks, and
+    those of other files that no honest change would hold: these cannot be undone.
     """
 
     iteration: int
     task: TaskId | None
     paths: tuple[str, ...]
     kinds: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    more: int = 0
+
+
+class Suspected(Event, frozen=True, tag="suspected"):
+    """What of an iteration's change looks as if it were made for the check and not for the task: to be looked at.
+
+    `more` findings are not named; the iteration's folder has all of them.
+    """
+
+    iteration: int
+    task: TaskId | None
+    findings: tuple[Finding, ...]
+    more: int = 0
 
 
 class Quarantined(Event, frozen=True, tag="quarantined"):
