@@ -32,9 +32,12 @@ from proctor.journal.events import (
     kind_of,
 )
 from proctor.progress.fingerprint import failure
-from proctor.progress.plateau import COUNTED, PATIENCE, SEEN, Memory, Signal, memory_from, observe, signals
+from proctor.progress.memory import COUNTED, RING, Memory, memory_from, observe
+from proctor.progress.plateau import Signal, Spent, rows, standing
 from proctor.words import (
+    Dimension,
     IterationEnd,
+    Light,
     Phase,
     RequestKind,
     RequestOutcome,
@@ -46,6 +49,7 @@ from proctor.words import (
 )
 
 THREE = {Rule.NO_CHANGE: 3, Rule.SHRINKING: 3, Rule.SAME_FAILURE: 3}
+ALL = {**THREE, Rule.REVISIT: 2, Rule.NO_OP: 2, Rule.STALLED: 6}
 UNCOUNTED = sorted(set(IterationEnd) - COUNTED)
 
 
@@ -57,7 +61,9 @@ class Session:
         self.events: list[Event] = []
         self.numbers = count(1)
         self.fired: list[tuple[int, Rule]] = []
-        self.last: list[Signal] = []
+        self.last: tuple[Signal, ...] = ()
+        self.light = Light.QUIET
+        self.why = ""
 
     def write(self, *events: Event) -> None:
         self.events += events
@@ -84,11 +90,15 @@ class Session:
         how: IterationEnd = IterationEnd.EXITED,
         verdict: Verdict = Verdict.FAILED,
         done: bool = False,
+        found: str = "",
+        left: str = "",
+        spent: dict[Dimension, Spent] | None = None,
     ) -> list[Rule]:
+        """`found` and `left` are the trees before and after; without them the lines say whether anything changed."""
         number = next(self.numbers)
         self.write(
-            IterationStarted(iteration=number, task=task, key=f"k{number}"),
-            IterationEnded(iteration=number, task=task, how=how, lines=lines),
+            IterationStarted(iteration=number, task=task, key=f"k{number}", tree=found),
+            IterationEnded(iteration=number, task=task, how=how, lines=lines, tree=left),
             Judged(
                 iteration=number,
                 task=task,
@@ -100,7 +110,9 @@ class Session:
         )
         if done:
             self.write(TaskDone(task=task, iteration=number, checkpoint=f"c{number}"))
-        self.last = signals(memory_from(self.events), self.windows, number)
+        found = standing(memory_from(self.events), self.windows, number, spent)
+        self.last, self.light, self.why = found.signals, found.light, found.why
+        self.write(*rows(found, number))
         self.fired += [(number, signal.rule) for signal in self.last]
         return [signal.rule for signal in self.last]
 
@@ -190,12 +202,12 @@ def test_c8_different_patches_with_the_same_failure_fire() -> None:
 
 
 def test_c9_when_nothing_repeats_and_nothing_is_solved_it_fires() -> None:
-    session = Session()
+    session = Session(ALL)
     session.baseline("b", ("a", "b"))
-    for step in range(3 * PATIENCE - 1):
+    for step in range(5):
         assert session.iteration(f"new {step}", lines=50 + step, failing=("a", "b")) == []
-    assert session.iteration("newer", failing=("a", "b")) == [Rule.NO_CHANGE]
-    assert session.signal(Rule.NO_CHANGE).window == 3 * PATIENCE
+    assert session.iteration("newer", failing=("a", "b")) == [Rule.STALLED]
+    assert session.light is Light.FIRING
 
 
 def test_c9_other_actions_with_the_same_verdicts_fire_within_the_window() -> None:
@@ -270,14 +282,14 @@ def test_as_few_failures_as_before_are_no_advance() -> None:
 
 def test_going_to_and_fro_between_eight_failures_is_no_change() -> None:
     session = Session({Rule.NO_CHANGE: 3})
-    for step in range(SEEN):
+    for step in range(RING):
         session.baseline(str(step))
-    assert [session.iteration(str(step % SEEN)) for step in range(4)] == [[], [], [Rule.NO_CHANGE], [Rule.NO_CHANGE]]
+    assert [session.iteration(str(step % RING)) for step in range(4)] == [[], [], [Rule.NO_CHANGE], [Rule.NO_CHANGE]]
 
 
 def test_a_ninth_failure_pushes_the_oldest_out() -> None:
     session = Session({Rule.NO_CHANGE: 1})
-    for step in range(SEEN + 1):
+    for step in range(RING + 1):
         session.baseline(str(step))
     assert session.iteration("0") == []
     assert session.iteration("0") == [Rule.NO_CHANGE]
@@ -425,7 +437,7 @@ def test_a_signal_follows_only_a_row_of_counted_iterations_without_a_verified_ta
             assert window > 0
             assert counted
             assert since_done >= window
-            assert all(signal.window in (window, PATIENCE * window) for signal in session.last)
+            assert all(signal.window == window for signal in session.last)
             assert all(len(signal.evidence) == signal.window + 1 for signal in session.last)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from proctor.budget.thresholds import Binding, Scope
-from proctor.progress.plateau import Signal
+from proctor.progress.plateau import Signal, Standing
 from proctor.supervisor.decide import START_FAILURES, Facts, Move, decide
 from proctor.supervisor.ending import code_of
-from proctor.words import Dimension, Exhaustion, ExitCode, Response, Rule, SessionStatus
+from proctor.words import Dimension, Exhaustion, ExitCode, Light, Response, Rule, SessionStatus
 
 SIGNAL = Signal(rule=Rule.NO_CHANGE, window=3, evidence=("iterations 1, 2, 3",))
+FIRING = Standing(Light.FIRING, (SIGNAL,), "no_change fires", counted=True)
+STALLED = Signal(rule=Rule.STALLED, window=2, evidence=("2 tasks in a row",))
 ALL = (Response.NARROW, Response.BLOCK, Response.ESCALATE, Response.PARK)
 
 
@@ -19,7 +21,7 @@ def bound(action: Exhaustion | None, scope: Scope = Scope.SESSION) -> Binding:
 
 
 def test_nothing_open_is_the_way_to_the_end_also_on_the_last_allowed_iteration() -> None:
-    facts = Facts(open_tasks=0, binding=bound(Exhaustion.STOP), signals=(SIGNAL,), tampered=True)
+    facts = Facts(open_tasks=0, binding=bound(Exhaustion.STOP), standing=FIRING, tampered=True)
     assert decide(facts).move is Move.FINISH
 
 
@@ -40,7 +42,7 @@ def test_the_limit_of_one_task_blocks_it_and_that_of_one_iteration_ends_only_it(
 
 
 def test_a_budget_binds_before_a_plateau() -> None:
-    decision = decide(Facts(open_tasks=1, binding=bound(Exhaustion.PARK), signals=(SIGNAL,)))
+    decision = decide(Facts(open_tasks=1, binding=bound(Exhaustion.PARK), standing=FIRING))
     assert decision.why == "budget:tokens"
     assert decision.signal is None
 
@@ -52,23 +54,40 @@ def test_starts_that_fail_again_and_again_fail_the_session() -> None:
 
 def test_responses_to_a_plateau_come_in_the_contracts_order_and_the_last_repeats() -> None:
     moves = [
-        decide(Facts(open_tasks=2, signals=(SIGNAL,), on_plateau=ALL, responses=n, narrowed=n > 0)).move
-        for n in range(6)
+        decide(Facts(open_tasks=2, standing=FIRING, on_plateau=ALL, responses=n, narrowed=n > 0)).move for n in range(6)
     ]
     assert moves == [Move.NARROW, Move.BLOCK, Move.ESCALATE, Move.PARK, Move.PARK, Move.PARK]
 
 
 def test_the_only_open_task_is_not_set_aside_because_nothing_would_be_left_to_do() -> None:
-    facts = Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=ALL, responses=1, narrowed=True)
+    facts = Facts(open_tasks=1, standing=FIRING, on_plateau=ALL, responses=1, narrowed=True)
     assert decide(facts).move is Move.ESCALATE
 
 
 def test_a_task_is_narrowed_once_and_never_simply_tried_again() -> None:
-    again = decide(Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=(Response.NARROW,), responses=1, narrowed=True))
+    again = decide(Facts(open_tasks=1, standing=FIRING, on_plateau=(Response.NARROW,), responses=1, narrowed=True))
     assert again.move is Move.PARK
     for responses in range(5):
-        facts = Facts(open_tasks=1, signals=(SIGNAL,), on_plateau=ALL, responses=responses, narrowed=True)
+        facts = Facts(open_tasks=1, standing=FIRING, on_plateau=ALL, responses=responses, narrowed=True)
         assert decide(facts).move not in (Move.GO_ON, Move.NARROW)
+
+
+def test_one_rule_alone_is_a_suspicion_that_stops_nothing() -> None:
+    suspect = Standing(Light.SUSPECT, (SIGNAL,), "no_change alone", counted=True)
+    assert decide(Facts(open_tasks=2, standing=suspect, on_plateau=ALL)).move is Move.GO_ON
+
+
+def test_a_second_task_in_a_row_is_not_set_aside_in_silence() -> None:
+    facts = Facts(open_tasks=3, standing=FIRING, on_plateau=ALL, responses=1, narrowed=True, second_aside=STALLED)
+    decision = decide(facts)
+    assert (decision.move, decision.why, decision.signal) == (Move.ESCALATE, "plateau:stalled", STALLED)
+    only = Facts(open_tasks=3, standing=FIRING, on_plateau=(Response.BLOCK,), second_aside=STALLED)
+    assert decide(only).move is Move.PARK
+
+
+def test_what_concerns_the_whole_run_is_not_answered_by_less_of_one_task() -> None:
+    stalled = Standing(Light.FIRING, (STALLED, SIGNAL), "stalled fires by itself", counted=True)
+    assert decide(Facts(open_tasks=3, standing=stalled, on_plateau=ALL)).move is Move.ESCALATE
 
 
 def test_tampering_is_answered_as_the_contract_says_or_only_recorded() -> None:

@@ -20,9 +20,6 @@ _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "budget.money": _OFF,
     "budget.actions": _OFF,
     "progress.smoke": _OFF,
-    "progress.plateau.revisit": _OFF,
-    "progress.plateau.no_op": _OFF,
-    "progress.plateau.stalled": _OFF,
     "actions": _OFF,
 } | {f"{check}.{key}": ("1", *_OFF) for check in _CHECKS for key in ("repeat", "artifact", "schema", "page")}
 

@@ -48,7 +48,7 @@ from proctor.contract.values import (
     WorkerKind,
     never,
 )
-from proctor.words import AtSoft, Dimension, Exhaustion, Response, Rule
+from proctor.words import AtSoft, Dimension, Exhaustion, LoopRule, Response, Rule
 
 
 class Section(BaseModel):
@@ -237,9 +237,17 @@ class Plateau(Section):
     no_change: Count = 3
     shrinking: Count = 3
     same_failure: Count = 3
-    revisit: Count = 0
-    no_op: Count = 0
-    stalled: Count = 0
+    revisit: Count = 2
+    no_op: Count = 2
+    stalled: Count = 6
+    same_call: Count = 4
+    """Inside an iteration, where it ends the iteration: the same tool, input and result so many times."""
+    same_error: Count = 4
+    """Inside an iteration: the same error; one time less warns."""
+    cycle: Count = 3
+    """Inside an iteration: so many times the same two to four calls in a row."""
+    same_denial: Count = 2
+    """Inside an iteration: the same request denied."""
     on_plateau: Annotated[tuple[Response, ...], Field(min_length=1), OneOrMany()] = (
         Response.NARROW,
         Response.BLOCK,
@@ -253,6 +261,12 @@ class Plateau(Section):
         """The rules that are on, with their windows."""
         found = ((rule, int(getattr(self, rule))) for rule in Rule)
         return {rule: window for rule, window in found if window}
+
+    @property
+    def loops(self) -> dict[LoopRule, int]:
+        """The rules inside an iteration that are on, with their counts."""
+        found = ((rule, int(getattr(self, rule))) for rule in LoopRule)
+        return {rule: times for rule, times in found if times}
 
 
 class Progress(Section):

@@ -1,214 +1,262 @@
-"""Is the session still moving? Three rules over the iterations since the last verified task.
+"""Is the session still moving? Six rules over the iterations since the last verified task, and what they amount to.
 
-The memory is a fold of journal events (`observe`), so it is the same after a restart; the rules (`signals`)
-read it when an iteration is over. What an iteration ended by itself counts, whatever its exit code: `exited`,
-`died`, `idle`, `lingered`. What was done to it does not: ends by the operator, a budget, an interruption or
-a failed start, a check that could not be run (`infra`), any wait. Such an iteration neither adds to a count
-nor breaks one, but a change of the oracle in it is a change all the same.
+`standing` reads a `Memory` (see `memory.py`) when an iteration is over. One rule alone is `suspect`: the next brief
+gets a nudge. `firing` are two rules together, one that holds again after its nudge, and `no_op` and `stalled` at once.
 
-Counts begin anew when a task is verified and when the operator resets them, and by nothing else; iterations
-of a task that is no longer selected (`blocked`, `review`) leave with it. Nothing that a worker says, and no
-tool call, is looked at.
+A recorded run is replayed as the session goes: fold the iteration's events, ask, fold what that leaves behind.
+
+    memory = Memory()
+    for number, events in recorded:      # IterationStarted(tree), IterationEnded(tree, lines, how), Judged, TaskDone …
+        memory = reduce(observe, events, memory)
+        found = standing(memory, windows, number, spent)     # found.light, found.signals, found.why
+        memory = reduce(observe, rows(found, number), memory)
+
+A baseline is a `Judged` row of that phase before the task's first iteration; `spent` may stay empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
-from proctor.journal.events import Event, IterationEnded, Judged, PlateauReset, TaskDone, TaskId, TaskMoved
-from proctor.words import IterationEnd, Phase, Rule, TaskStatus, Verdict
+from proctor.journal.events import PlateauSignal, TaskId
+from proctor.progress.memory import Iteration, Memory, SetAside
+from proctor.words import Dimension, Light, Rule
 
-COUNTED = frozenset({IterationEnd.EXITED, IterationEnd.DIED, IterationEnd.IDLE, IterationEnd.LINGERED})
-"""Ends that say something about the worker."""
+AT_ONCE = frozenset({Rule.NO_OP, Rule.STALLED})
+"""Rules that fire without a second one and without a nudge."""
 
-NO_FAILURE = frozenset({Verdict.PASSED, Verdict.INFRA})
-"""Verdicts without a failure class; a pass moves the oracle only by the `task_done` that follows it."""
+ASIDE = 2
+"""Tasks set aside in a row that make a stalled run."""
 
-SEEN = 8
-"""How many verdict digests of a task are remembered, so that going to and fro between failures is no change."""
+TRIES = 2
+"""Iterations in vain before half of a budget says anything: one alone may simply be dear."""
 
-PATIENCE = 2
-"""How many windows failures that are only ever new ones may last."""
+PERIODS = (2, 3, 4)
+"""Lengths of a pattern of failures that comes back."""
 
-_EXAMPLES = 3
+SMALL = 5
+"""Changed lines that are few whatever there was before."""
 
-
-class Iteration(msgspec.Struct, frozen=True):
-    """What one iteration left behind. `failures` is the number of failing ids, 0 if unknown; `lines` changed lines.
-
-    `new`: its verdict was not among the task's last ones; `fewer`: fewer ids failed than ever before.
-    """
-
-    number: int
-    task: TaskId
-    how: IterationEnd | None = None
-    lines: int = 0
-    verdict: Verdict | None = None
-    digest: str = ""
-    failures: int = 0
-    examples: tuple[str, ...] = ()
-    new: bool = False
-    fewer: bool = False
-
-    @property
-    def counts(self) -> bool:
-        """Whether it was completed and judged."""
-        return self.how in COUNTED and self.verdict is not None and self.verdict is not Verdict.INFRA
-
-    def __str__(self) -> str:
-        more = ", …" if self.failures > _EXAMPLES else ""
-        failing = f" {self.failures} ({', '.join(self.examples)}{more})" if self.failures else ""
-        seen = "a new verdict" if self.new else "seen before"
-        return f"iteration {self.number}, task {self.task}: {self.verdict}{failing}, {seen}, {self.lines} lines changed"
+_CHANGE = "the worker did not get further this way: give a note with another approach, or look at the spec"
+_EVALUATOR = (
+    "look at the evaluator, {check}: it may ask for things that exclude each other, or its answer may not depend on "
+    "the work alone; going back to a checkpoint does not cure oscillation"
+)
+_ADVICE: Mapping[Rule, str] = {
+    Rule.NO_OP: "the worker does nothing: see whether it may write what the task needs, and what it said last",
+    Rule.STALLED: "look at the plan and the checks before more is spent: nothing of the run is verified",
+    Rule.SHRINKING: "the ideas of the worker run dry: give a note with another approach, or a smaller task",
+}
 
 
-class Verdicts(msgspec.Struct, frozen=True):
-    """What checks said about one task so far: the last digests, the fewest failing ids (None: never known)."""
+class Spent(NamedTuple):
+    """What was used of a budget since the counts began, and its limit."""
 
-    task: TaskId
-    digests: tuple[str, ...] = ()
-    fewest: int | None = None
-
-
-class Memory(msgspec.Struct, frozen=True):
-    """The iterations since the counts began, oldest first, and what is known of the tasks that are not verified."""
-
-    iterations: tuple[Iteration, ...] = ()
-    tasks: tuple[Verdicts, ...] = ()
+    used: int
+    limit: int
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """A rule that holds: over how many iterations, on what evidence (one line each), for which task if one."""
+    """A rule that holds: over how many iterations, on what evidence (one line each), for which task if one, and what
+    could help."""
 
     rule: Rule
     window: int
     evidence: tuple[str, ...]
     task: TaskId | None = None
+    advice: str = ""
 
 
-def memory_from(events: Iterable[Event]) -> Memory:
-    """The memory after these events."""
-    return reduce(observe, events, Memory())
+class Standing(msgspec.Struct, frozen=True):
+    """How the session stands after an iteration. `signals` are the rules that hold, the one that decides first; `why`
+    says in a line why the light is what it is. `counted`: whether the iteration says anything at all."""
+
+    light: Light = Light.QUIET
+    signals: tuple[Signal, ...] = ()
+    why: str = "no rule holds"
+    counted: bool = False
 
 
-def observe(memory: Memory, event: Event) -> Memory:
-    """The memory after one more event; most events leave it as it is."""
-    match event:
-        case Judged(task=task, phase=Phase.BASELINE | Phase.WORK) if task is not None:
-            return _judged(memory, event, task)
-        case IterationEnded():
-            ended = _iteration(memory, event.iteration, event.task)
-            return _with(memory, replace(ended, how=event.how, lines=event.lines))
-        case TaskDone():
-            return Memory(tasks=tuple(one for one in memory.tasks if one.task != event.task))
-        case TaskMoved(status=TaskStatus.BLOCKED | TaskStatus.REVIEW):
-            return replace(memory, iterations=tuple(one for one in memory.iterations if one.task != event.task))
-        case PlateauReset():
-            return replace(memory, iterations=())
-    return memory
+NOTHING = Standing()
 
 
-def signals(memory: Memory, windows: Mapping[Rule, int], iteration: int) -> list[Signal]:
-    """The rules that hold now that `iteration` is over; none if that iteration does not count. A window of 0 is off."""
+def standing(
+    memory: Memory, windows: Mapping[Rule, int], iteration: int, spent: Mapping[Dimension, Spent] | None = None
+) -> Standing:
+    """The light after `iteration`; quiet, and not counted, if that iteration does not count."""
+    last = memory.iteration(iteration)
+    if last is None or not last.counts:
+        return Standing(why="the iteration does not count")
+    found = signals(memory, windows, iteration, spent)
+    if not found:
+        return Standing(counted=True)
+    repeated = {x.rule: n.iteration for x in found if (n := memory.nudged(x.rule, last.task, iteration))}
+    found.sort(key=lambda signal: (signal.rule not in AT_ONCE, signal.rule not in repeated))
+    first = found[0].rule
+    light = Light.FIRING
+    if first in AT_ONCE:
+        why = f"{first} fires by itself"
+    elif first in repeated:
+        why = f"{first} holds again after the nudge that followed iteration {repeated[first]}"
+    elif len(found) > 1:
+        why = f"{' and '.join(signal.rule for signal in found)} hold together"
+    else:
+        light, why = Light.SUSPECT, f"{first} alone; the next brief says so"
+    return Standing(light, tuple(found), why, counted=True)
+
+
+def rows(found: Standing, iteration: int) -> list[PlateauSignal]:
+    """What a standing leaves in the journal: a row for each rule that holds."""
+    return [
+        PlateauSignal(
+            rule=x.rule, window=x.window, evidence=x.evidence, task=x.task, iteration=iteration, advice=x.advice
+        )
+        for x in found.signals
+    ]
+
+
+def signals(
+    memory: Memory, windows: Mapping[Rule, int], iteration: int, spent: Mapping[Dimension, Spent] | None = None
+) -> list[Signal]:
+    """The rules that hold now that `iteration` is over, the one that says most first; none if that iteration does not
+    count. A window of 0 is off."""
     counted = [one for one in memory.iterations if one.counts]
     if not counted or counted[-1].number != iteration:
         return []
-    same_task = [one for one in counted if one.task == counted[-1].task]
+    task = counted[-1].task
+    same_task = [one for one in counted if one.task == task]
+    every = [one for one in memory.iterations if one.task == task]
     found = (
+        no_op(same_task, windows.get(Rule.NO_OP, 0)),
+        stalled(counted, memory.aside, windows.get(Rule.STALLED, 0), spent or {}),
+        revisit(every, windows.get(Rule.REVISIT, 0)),
+        same_failure(same_task, windows.get(Rule.SAME_FAILURE, 0)),
         no_change(memory.iterations, windows.get(Rule.NO_CHANGE, 0)),
         shrinking(same_task, windows.get(Rule.SHRINKING, 0)),
-        same_failure(same_task, windows.get(Rule.SAME_FAILURE, 0)),
     )
     return [signal for signal in found if signal is not None]
 
 
 def no_change(iterations: Iterable[Iteration], window: int) -> Signal | None:
-    """`window` counted iterations in a row, of whatever tasks, in which the oracle did not move.
-
-    It moves when a task is verified, when fewer ids of a task fail than ever before, or when the verdict is
-    none of the task's last eight (the baseline's among them). The last of these cannot go on for ever: over
-    twice the window, in which nothing was verified and never fewer ids failed, new failures are no advance.
+    """`window` counted iterations in a row, of whatever tasks, in which the oracle did not move: no task verified,
+    never fewer ids of a task failing than before, every verdict among its task's last eight, the baseline's included.
     """
     still: list[Iteration] = []
-    unsolved: list[Iteration] = []
     for one in iterations:
-        if one.fewer:
-            still, unsolved = [], []
-        elif one.new:
+        if one.fewer or one.new:
             still = []
-        if one.counts and not one.fewer:
-            unsolved.append(one)
-            if not one.new:
-                still.append(one)
-    for run, length in ((still, window), (unsolved, PATIENCE * window)):
-        if window > 0 and len(run) >= length:
-            return _signal(Rule.NO_CHANGE, run[-length:], "no task verified, never fewer failures")
-    return None
+        elif one.counts:
+            still.append(one)
+    if not 0 < window <= len(still):
+        return None
+    return _signal(Rule.NO_CHANGE, still[-window:], "no task verified, no verdict that is new")
 
 
-def shrinking(iterations: list[Iteration], window: int) -> Signal | None:
-    """The last `window` counted iterations of one task changed fewer lines each time, the last at most five
-    or a quarter of the first, and after the first of them never fewer ids failed: the changes run dry."""
+def shrinking(iterations: Sequence[Iteration], window: int) -> Signal | None:
+    """The last `window` counted iterations of one task changed fewer lines each time, the last at most five or a
+    quarter of the first, and nothing was verified in between: neither the task nor an id more of its check."""
     run = iterations[-window:]
     if not 1 < window == len(run) or any(one.fewer for one in run[1:]):
         return None
     lines = [one.lines for one in run]
     falls = all(before > after for before, after in pairwise(lines))
-    if not falls or lines[-1] > max(5, lines[0] / 4):
+    if not falls or lines[-1] > max(SMALL, lines[0] / 4):
         return None
     return _signal(Rule.SHRINKING, run, f"{' > '.join(map(str, lines))} lines changed, nothing verified", run[-1].task)
 
 
-def same_failure(iterations: list[Iteration], window: int) -> Signal | None:
-    """The last `window` counted iterations of one task ended in one failure class, whatever they changed."""
-    run = iterations[-window:]
-    if not 0 < window == len(run) or not run[-1].digest or len({one.digest for one in run}) > 1:
+def same_failure(iterations: Sequence[Iteration], window: int) -> Signal | None:
+    """`window` of one task's last `window + 1` counted iterations ended in one failure class, the last of all among
+    them, whatever they changed."""
+    if window <= 0 or not iterations or not iterations[-1].digest:
         return None
-    return _signal(Rule.SAME_FAILURE, run, f"the same failure {run[-1].digest} each time", run[-1].task)
+    digest = iterations[-1].digest
+    run = [one for one in iterations[-window - 1 :] if one.digest == digest][-window:]
+    if len(run) < window:
+        return None
+    return _signal(Rule.SAME_FAILURE, run, f"the same failure {digest} each time", run[-1].task)
 
 
-def _judged(memory: Memory, event: Judged, task: TaskId) -> Memory:
-    judged = _iteration(memory, event.iteration, task)
-    known = next((one for one in memory.tasks if one.task == task), Verdicts(task))
-    if event.verdict in NO_FAILURE:
-        if event.phase is Phase.BASELINE or judged.digest:
-            return memory
-        return _with(memory, replace(judged, verdict=event.verdict))
-    count = len(event.failing)
-    after = Verdicts(
-        task,
-        digests=(*(one for one in known.digests if one != event.digest), event.digest)[-SEEN:],
-        fewest=min(filter(None, (known.fewest, count)), default=None),
-    )
-    memory = replace(memory, tasks=(*(one for one in memory.tasks if one.task != task), after))
-    if event.phase is Phase.BASELINE:
-        return memory
-    judged = replace(
-        judged,
-        verdict=event.verdict,
-        digest=event.digest,
-        failures=count,
-        examples=event.failing[:_EXAMPLES],
-        new=judged.new or event.digest not in known.digests,
-        fewer=judged.fewer or (known.fewest is not None and 0 < count < known.fewest),
-    )
-    return _with(memory, judged)
+def revisit(iterations: Sequence[Iteration], window: int) -> Signal | None:
+    """A worker left a tree that was there before and had changed since, `window` times; or a pattern of two to four
+    failures came `window + 1` times. `iterations` are all of one task, those that do not count too."""
+    if window <= 0:
+        return None
+    seen: set[str] = set()
+    back: list[Iteration] = []
+    for one in iterations:
+        seen.add(one.before)
+        if one.counts and one.tree and one.changed and one.tree in seen:
+            back.append(one)
+        seen.add(one.tree)
+    counted = [one for one in iterations if one.counts]
+    if len(back) >= window and back[-1] is counted[-1]:
+        what = f"the tree {back[-1].tree[:12]} was there before and had changed since"
+        return _oscillates(back[-window:], what)
+    for period in PERIODS:
+        run = counted[-period * (window + 1) :]
+        digests = [one.digest for one in run]
+        once = digests[:period]
+        if len(run) == period * (window + 1) and len(set(once)) > 1 and digests == once * (window + 1):
+            return _oscillates(run, f"the same {period} failures in the same order, {window + 1} times")
+    return None
 
 
-def _iteration(memory: Memory, number: int, task: TaskId) -> Iteration:
-    return next((one for one in memory.iterations if one.number == number), Iteration(number, task))
+def no_op(iterations: Sequence[Iteration], window: int) -> Signal | None:
+    """The last `window` counted iterations of one task left the tree as they found it and brought no new verdict."""
+    run = iterations[-window:]
+    if not 0 < window == len(run) or any(one.changed or one.new or one.fewer for one in run):
+        return None
+    return _signal(Rule.NO_OP, run, "nothing changed, no new verdict", run[-1].task)
 
 
-def _with(memory: Memory, iteration: Iteration) -> Memory:
-    others = [one for one in memory.iterations if one.number != iteration.number]
-    return replace(memory, iterations=tuple(sorted([*others, iteration], key=lambda one: one.number)))
+def stalled(
+    iterations: Sequence[Iteration], aside: Sequence[SetAside], window: int, spent: Mapping[Dimension, Spent]
+) -> Signal | None:
+    """The run as a whole stands: two tasks in a row set aside, or nothing verified in `window` counted iterations or
+    by half of any budget. An id more that passes than ever before is something verified, as long as it is news."""
+    if window <= 0 or not iterations:
+        return None
+    if (found := in_a_row(aside, window)) is not None:
+        return found
+    since = max((at + 1 for at, one in enumerate(iterations) if one.fewer), default=0)
+    run = iterations[since:]
+    task = run[-1].task if len({one.task for one in run}) == 1 else None
+    if len(run) >= window:
+        return _signal(Rule.STALLED, run[-window:], "nothing verified", task)
+    halves = [(name, spend) for name, spend in spent.items() if 0 < spend.limit <= 2 * spend.used]
+    if halves and len(run) >= TRIES:
+        name, spend = max(halves, key=lambda half: half[1].used / half[1].limit)
+        per_cent = 100 * spend.used // spend.limit
+        return _signal(Rule.STALLED, list(run), f"{per_cent} % of {name} used and nothing verified")
+    return None
 
 
-def _signal(rule: Rule, run: list[Iteration], what: str, task: TaskId | None = None) -> Signal:
+def would_stall(memory: Memory, task: TaskId, windows: Mapping[Rule, int]) -> Signal | None:
+    """What `stalled` would say if this task were set aside now."""
+    return in_a_row((*memory.aside, SetAside(task, "no rule lets it go on")), windows.get(Rule.STALLED, 0))
+
+
+def in_a_row(aside: Sequence[SetAside], window: int) -> Signal | None:
+    """Whether so many tasks were set aside in a row that the run is stalled; `window` of 0 switches it off."""
+    if not window or len(aside) < ASIDE:
+        return None
+    lines = tuple(f"task {one.task} set aside: {one.why}" for one in aside[-ASIDE:])
+    what = f"{ASIDE} tasks in a row could not be done, none verified in between"
+    return Signal(Rule.STALLED, ASIDE, (what, *lines), advice=_ADVICE[Rule.STALLED])
+
+
+def _oscillates(run: list[Iteration], what: str) -> Signal:
+    check = run[-1].check or "the check"
+    found = _signal(Rule.REVISIT, run, what, run[-1].task)
+    return msgspec.structs.replace(found, advice=_EVALUATOR.format(check=check))
+
+
+def _signal(rule: Rule, run: Sequence[Iteration], what: str, task: TaskId | None = None) -> Signal:
     numbers = ", ".join(str(one.number) for one in run)
-    return Signal(rule, len(run), (f"iterations {numbers}: {what}", *map(str, run)), task)
+    evidence = (f"iterations {numbers}: {what}", *map(str, run))
+    return Signal(rule, len(run), evidence, task, _ADVICE.get(rule, _CHANGE))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from proctor.budget.thresholds import Binding, Scope
-from proctor.progress.plateau import Signal
-from proctor.words import Response
+from proctor.progress.plateau import NOTHING, Signal, Standing
+from proctor.words import Light, Response, Rule
 
 START_FAILURES = 3
 """Starts that may fail in a row before the session fails."""
@@ -47,15 +47,17 @@ class Facts:
     on_tampering: Response | None = None
     binding: Binding | None = None
     unpriced: bool = False
-    signals: Sequence[Signal] = ()
+    standing: Standing = NOTHING
     on_plateau: Sequence[Response] = (Response.PARK,)
     responses: int = 0
     narrowed: bool = False
+    second_aside: Signal | None = None
+    """What the rules would say if the task were set aside as well, where one was already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A move and its reason, as `why` words it. `signal` is the one that fired."""
+    """A move and its reason, as `why` words it. `signal` is the one that fired, `response` the contract's answer."""
 
     move: Move
     why: str | None = None
@@ -77,7 +79,7 @@ def decide(facts: Facts) -> Decision:
         return Decision(Move.PARK, "unpriced")
     if facts.tampered and facts.on_tampering is not None:
         return Decision(Move(facts.on_tampering.value), "tampering")
-    if facts.signals:
+    if facts.standing.light is Light.FIRING:
         return _on_plateau(facts)
     return Decision(Move.GO_ON)
 
@@ -90,11 +92,21 @@ def _at_ceiling(binding: Binding) -> Decision:
 
 
 def _on_plateau(facts: Facts) -> Decision:
-    """The contract's next response that still can help; the last one repeats."""
-    signal = facts.signals[0]
+    """The contract's next response that still can help; the last one repeats. A second task in a row that would be
+    set aside is more than that task: the run is stalled, and the response after `block` follows."""
+    signal = facts.standing.signals[0]
+    response = _response(facts, signal)
+    if response is Response.BLOCK and facts.second_aside is not None:
+        signal = facts.second_aside
+        response = _response(facts, signal)
+    return Decision(Move(response.value), f"plateau:{signal.rule}", signal, response)
+
+
+def _response(facts: Facts, signal: Signal) -> Response:
     place = min(facts.responses, len(facts.on_plateau) - 1)
     pointless = {Response.NARROW} if facts.narrowed else set()
     if facts.open_tasks == 1:
         pointless.add(Response.BLOCK)  # there is nothing to go on with
-    response = next((r for r in facts.on_plateau[place:] if r not in pointless), Response.PARK)
-    return Decision(Move(response.value), f"plateau:{signal.rule}", signal, response)
+    if signal.rule is Rule.STALLED and signal.task is None:
+        pointless |= {Response.NARROW, Response.BLOCK}  # it is not this task alone
+    return next((r for r in facts.on_plateau[place:] if r not in pointless), Response.PARK)

@@ -224,7 +224,7 @@ async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
     s.enter(Step.DECIDE)
     facts = outcome.facts_after(s, iteration)
     decision = decide(facts)
-    outcome.record(s, iteration, decision, facts.signals)
+    outcome.record(s, iteration, decision, facts.standing)
     ending = await outcome.apply(s, desk, decision)
     s.append(ev.Decided(iteration=iteration, move=decision.move, why=decision.why))
     if ending is None and s.options.once and s.state.open_tasks:

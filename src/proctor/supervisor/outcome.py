@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from proctor.budget.reserve import DoesNotFit
 from proctor.journal import events as ev
 from proctor.progress import plateau
@@ -16,6 +14,7 @@ from proctor.units import format_amount
 from proctor.words import (
     Dimension,
     Exhaustion,
+    Light,
     RequestKind,
     RequestOutcome,
     Response,
@@ -30,7 +29,8 @@ def facts_after(s: Session, iteration: int) -> Facts:
     """What `decide` is told about an iteration that is settled."""
     state = s.state
     progress = s.terms.contract.progress
-    signals = plateau.signals(s.memory(), progress.plateau.windows, iteration)
+    windows = progress.plateau.windows
+    memory = s.memory()
     task = state.task(state.settled_task)
     again = state.plateau.fired_in == iteration
     tampering = None if progress.on_tampering == "record" else Response(progress.on_tampering)
@@ -42,23 +42,36 @@ def facts_after(s: Session, iteration: int) -> Facts:
         on_tampering=tampering,
         binding=s.binding(task),
         unpriced=s.account.unpriced and any(c.dimension is Dimension.COST for c in s.ceilings),
-        signals=signals,
+        standing=plateau.standing(memory, windows, iteration, spent_since(s)),
         on_plateau=progress.plateau.on_plateau,
         responses=state.plateau.responses - again,
         narrowed=bool(task and task.narrow and not again),
+        second_aside=plateau.would_stall(memory, task.id, windows) if task else None,
     )
 
 
-def record(s: Session, iteration: int, decision: Decision, signals: Sequence[plateau.Signal]) -> None:
+def spent_since(s: Session) -> dict[Dimension, plateau.Spent]:
+    """What was used of each budget since the plateau rules began to count. Calendar time says nothing: it goes on
+    while a person is waited for."""
+    figures, began = s.account.figures(), s.state.plateau.began
+    none = ev.Figure(0)
+    return {
+        c.dimension: plateau.Spent(figures.get(c.dimension, none).used - began.get(c.dimension, none).used, c.limit)
+        for c in s.ceilings
+        if c.dimension is not Dimension.ELAPSED
+    }
+
+
+def record(s: Session, iteration: int, decision: Decision, standing: plateau.Standing) -> None:
     """Write down what the plateau rules saw and what fired: once an iteration, also when it is decided again."""
     seen = s.state.plateau
+    if standing.counted and not standing.signals and seen.light is not Light.QUIET:
+        s.append(ev.PlateauCleared(iteration=iteration))
     if seen.seen_in != iteration:
-        s.append(
-            *(
-                ev.PlateauSignal(rule=x.rule, window=x.window, evidence=x.evidence, task=x.task, iteration=iteration)
-                for x in signals
-            )
-        )
+        s.append(*plateau.rows(standing, iteration))
+        if standing.light is Light.SUSPECT:
+            first = standing.signals[0]
+            s.notice(f"plateau suspected: {first.rule}: {first.evidence[0]}", f"plateau:{first.rule}")
     signal = decision.signal
     if signal is not None and decision.response is not None and seen.fired_in != iteration:
         task = s.state.settled_task if signal.task is None else signal.task
@@ -69,6 +82,8 @@ def record(s: Session, iteration: int, decision: Decision, signals: Sequence[pla
             response=decision.response,
             task=task,
             iteration=iteration,
+            advice=signal.advice,
+            why=standing.why if signal in standing.signals else signal.evidence[0],
         )
         s.append(fired)
         s.notice(f"plateau: {signal.rule}: {signal.evidence[0]}", f"plateau:{signal.rule}", "high")

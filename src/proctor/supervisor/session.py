@@ -25,7 +25,7 @@ from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import Journal
 from proctor.journal.stream import StreamWriter
 from proctor.oracle.frozen import Frozen
-from proctor.progress import plateau
+from proctor.progress.memory import KINDS, Memory, memory_from
 from proctor.repository import executed
 from proctor.repository.layout import Layout
 from proctor.repository.planted import Before
@@ -269,10 +269,9 @@ class Session:
         self.journal.write_live(blast={"files": sorted(blast.files), "lines": blast.lines, "bytes": blast.bytes})
         self.account.blast(len(blast.files), blast.lines, blast.bytes)
 
-    def memory(self) -> plateau.Memory:
+    def memory(self) -> Memory:
         """What the plateau rules remember: a fold of the journal, the same after a restart."""
-        kinds = ("judged", "iteration_ended", "task_done", "task_moved", "plateau_reset")
-        return plateau.memory_from(row.event for row in self.journal.rows(kinds=kinds))
+        return memory_from(row.event for row in self.journal.rows(kinds=KINDS))
 
     # --- motion -------------------------------------------------------------------------------
 

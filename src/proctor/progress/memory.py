@@ -1,0 +1,221 @@
+"""What the plateau rules remember of a session: a fold of journal events, the same after a restart. Pure.
+
+What an iteration ended by itself counts, whatever its exit code (`exited`, `died`, `idle`, `lingered`), and so does
+one that was ended because it ran in circles (`looping`). What was done to it does not: ends by the operator, a budget,
+an interruption or a failed start, a check that could not be run (`infra`), any wait. Such an iteration neither adds to
+a count nor breaks one, but a change of the oracle in it is a change all the same.
+
+Counts begin anew when a task is verified and when the operator resets them, and by nothing else; iterations of a task
+that is no longer selected (`blocked`, `review`) leave with it. Nothing that a worker says is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+import msgspec
+from msgspec.structs import replace
+
+from proctor.journal.events import (
+    Event,
+    IterationEnded,
+    IterationStarted,
+    Judged,
+    PlateauReset,
+    PlateauSignal,
+    TaskDone,
+    TaskId,
+    TaskMoved,
+)
+from proctor.words import IterationEnd, Phase, Rule, TaskStatus, Verdict
+
+KINDS = (
+    "iteration_started",
+    "iteration_ended",
+    "judged",
+    "task_done",
+    "task_moved",
+    "plateau_signal",
+    "plateau_reset",
+)
+"""The kinds of row that the fold looks at."""
+
+COUNTED = frozenset(
+    {IterationEnd.EXITED, IterationEnd.DIED, IterationEnd.IDLE, IterationEnd.LINGERED, IterationEnd.LOOPING}
+)
+"""Ends that say something about the worker."""
+
+NO_FAILURE = frozenset({Verdict.PASSED, Verdict.INFRA})
+"""Verdicts without a failure class; a pass moves the oracle only by the `task_done` that follows it."""
+
+RING = 8
+"""How many different verdicts of a task are remembered, so that going to and fro between failures is no change."""
+
+_EXAMPLES = 3
+_SET_ASIDE = ("plateau:", "budget:")
+"""Why a task is blocked that could not be done; one that the operator drops says nothing about the run."""
+
+
+class Iteration(msgspec.Struct, frozen=True):
+    """What one iteration left behind. `failures` is the number of failing ids, 0 if unknown; `lines` changed lines;
+    `before` and `tree` what the worker found and left, empty if unknown; `check` the one that failed.
+
+    `new`: its verdict was not among the task's last ones; `fewer`: fewer ids failed than ever before.
+    """
+
+    number: int
+    task: TaskId
+    how: IterationEnd | None = None
+    lines: int = 0
+    verdict: Verdict | None = None
+    digest: str = ""
+    failures: int = 0
+    examples: tuple[str, ...] = ()
+    new: bool = False
+    fewer: bool = False
+    before: str = ""
+    tree: str = ""
+    check: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it was completed and judged."""
+        return self.how in COUNTED and self.verdict is not None and self.verdict is not Verdict.INFRA
+
+    @property
+    def changed(self) -> bool:
+        """Whether the worker left another tree than it found; by the lines where a tree is not known."""
+        return self.before != self.tree if self.before and self.tree else self.lines > 0
+
+    def __str__(self) -> str:
+        more = ", …" if self.failures > _EXAMPLES else ""
+        failing = f" {self.failures} ({', '.join(self.examples)}{more})" if self.failures else ""
+        seen = "a new verdict" if self.new else "seen before"
+        return f"iteration {self.number}, task {self.task}: {self.verdict}{failing}, {seen}, {self.lines} lines changed"
+
+
+class Verdicts(msgspec.Struct, frozen=True):
+    """What checks said about one task so far: the last digests, the fewest failing ids (None: never known)."""
+
+    task: TaskId
+    digests: tuple[str, ...] = ()
+    fewest: int | None = None
+
+
+class SetAside(msgspec.Struct, frozen=True):
+    """A task that could not be done, and why it was set aside."""
+
+    task: TaskId
+    why: str
+
+
+class Nudge(msgspec.Struct, frozen=True):
+    """A rule that held after an iteration; the task's next brief says so."""
+
+    rule: Rule
+    task: TaskId
+    iteration: int
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """The iterations since the counts began, oldest first, what is known of the tasks that are not verified, those
+    set aside in a row, and what was nudged about."""
+
+    iterations: tuple[Iteration, ...] = ()
+    tasks: tuple[Verdicts, ...] = ()
+    aside: tuple[SetAside, ...] = ()
+    nudges: tuple[Nudge, ...] = ()
+
+    def iteration(self, number: int) -> Iteration | None:
+        """The iteration with this number, if it is remembered."""
+        return next((one for one in self.iterations if one.number == number), None)
+
+    def nudged(self, rule: Rule, task: TaskId, before: int) -> Nudge | None:
+        """The first nudge about this rule and task that an iteration of this number was told of."""
+        return next((n for n in self.nudges if (n.rule, n.task) == (rule, task) and n.iteration < before), None)
+
+
+def memory_from(events: Iterable[Event]) -> Memory:
+    """The memory after these events."""
+    return reduce(observe, events, Memory())
+
+
+def observe(memory: Memory, event: Event) -> Memory:
+    """The memory after one more event; most events leave it as it is."""
+    match event:
+        case Judged(task=task, phase=Phase.BASELINE | Phase.WORK) if task is not None:
+            return _judged(memory, event, task)
+        case IterationStarted():
+            return _with(memory, replace(_iteration(memory, event.iteration, event.task), before=event.tree))
+        case IterationEnded():
+            ended = _iteration(memory, event.iteration, event.task)
+            return _with(memory, replace(ended, how=event.how, lines=event.lines, tree=event.tree))
+        case PlateauSignal():
+            return _nudged(memory, event)
+        case TaskDone():
+            return Memory(tasks=tuple(one for one in memory.tasks if one.task != event.task))
+        case TaskMoved():
+            return _moved(memory, event)
+        case PlateauReset():
+            return Memory(tasks=memory.tasks)
+    return memory
+
+
+def _judged(memory: Memory, event: Judged, task: TaskId) -> Memory:
+    judged = _iteration(memory, event.iteration, task)
+    known = next((one for one in memory.tasks if one.task == task), Verdicts(task))
+    if event.verdict in NO_FAILURE:
+        if event.phase is Phase.BASELINE or judged.digest:
+            return memory
+        return _with(memory, replace(judged, verdict=event.verdict))
+    count = len(event.failing)
+    after = Verdicts(
+        task,
+        digests=(*(one for one in known.digests if one != event.digest), event.digest)[-RING:],
+        fewest=min(filter(None, (known.fewest, count)), default=None),
+    )
+    memory = replace(memory, tasks=(*(one for one in memory.tasks if one.task != task), after))
+    if event.phase is Phase.BASELINE:
+        return memory
+    judged = replace(
+        judged,
+        verdict=event.verdict,
+        digest=event.digest,
+        failures=count,
+        examples=event.failing[:_EXAMPLES],
+        new=judged.new or event.digest not in known.digests,
+        fewer=judged.fewer or (known.fewest is not None and 0 < count < known.fewest),
+        check=event.check,
+    )
+    return _with(memory, judged)
+
+
+def _nudged(memory: Memory, event: PlateauSignal) -> Memory:
+    of = memory.iteration(event.iteration)
+    if of is None or memory.nudged(event.rule, of.task, event.iteration + 1):
+        return memory
+    return replace(memory, nudges=(*memory.nudges, Nudge(event.rule, of.task, event.iteration)))
+
+
+def _moved(memory: Memory, event: TaskMoved) -> Memory:
+    aside = tuple(one for one in memory.aside if one.task != event.task)
+    if event.status is TaskStatus.BLOCKED and event.why.startswith(_SET_ASIDE):
+        aside = (*aside, SetAside(event.task, event.why))
+    memory = replace(memory, aside=aside)
+    if event.status not in (TaskStatus.BLOCKED, TaskStatus.REVIEW):
+        return memory
+    return replace(
+        memory,
+        iterations=tuple(one for one in memory.iterations if one.task != event.task),
+        nudges=tuple(one for one in memory.nudges if one.task != event.task),
+    )
+
+
+def _iteration(memory: Memory, number: int, task: TaskId) -> Iteration:
+    return memory.iteration(number) or Iteration(number, task)
+
+
+def _with(memory: Memory, iteration: Iteration) -> Memory:
+    others = [one for one in memory.iterations if one.number != iteration.number]
+    return replace(memory, iterations=tuple(sorted([*others, iteration], key=lambda one: one.number)))
