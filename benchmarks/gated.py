@@ -129,6 +129,8 @@ class Owner:
     def log(self, text: str) -> None:
         print(text, file=sys.stderr)
 
+    log_once = log
+
 
 def now(journal: Journal) -> dict[str, int]:
     kinds = Counter(type(row.event).__name__ for row in journal.rows())

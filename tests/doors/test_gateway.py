@@ -5,6 +5,7 @@ import json
 import socket
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,14 +140,35 @@ async def test_an_upstream_that_is_not_there_is_named(here: Gate, monkeypatch: p
     monkeypatch.setattr("proctor.doors.gateway.ask.PAUSES", (0, 0))
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    for address in (f"http://127.0.0.1:{port}", "nonsense"):
+    gone = f"nothing answers at 127.0.0.1:{port} (connection refused); is it up, and base_url right?"
+    for address, why in ((f"http://127.0.0.1:{port}", gone), ("nonsense", "its base_url is no address")):
         here.owner.current = type(here.owner.current)((Upstream("main", address, KEY),))
         async with here.client.post("/v1/messages", json=messages()) as answer:
             text = await answer.text()
             assert (answer.status, answer.headers["x-should-retry"]) == (502, "false")
-        assert "the upstream main did not answer" in text
+        assert f"the upstream main did not answer: {why}" in text
         assert KEY not in text
     assert [(call.end, call.input, call.retries) for call in here.owner.calls] == [(CallEnd.FAILED, 0, 2)] * 2
+
+
+async def test_the_way_to_an_upstream_is_the_proxy_that_its_rules_name(
+    here: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.doors.gateway.ask.PAUSES", ())
+    proxy = f"http://me:word@127.0.0.1:{here.provider.port}"
+    one = Upstream("main", "http://models.example/v1", KEY, proxy=proxy)
+    here.owner.current = type(here.owner.current)((one,), unknown_paths=True)
+    assert (await here.post(messages()))[0] == 200
+    assert (await here.client.get("/v1/models", headers={"x-api-key": "placeholder"})).status == 200
+    for seen, path in zip(here.provider.seen, ("/v1/messages", "/v1/models"), strict=True):
+        assert seen.raw_path == f"http://models.example{path}"
+        assert seen.headers["Proxy-Authorization"] == "Basic bWU6d29yZA=="
+    here.provider.replies = [says({}, 403)]
+    here.owner.current = type(here.owner.current)((replace(one, base_url="https://models.example"),))
+    status, text = await here.post(messages())
+    assert (status, here.provider.seen[-1].method) == (502, "CONNECT")
+    assert b"the proxy refused to connect (403); see HTTPS_PROXY and NO_PROXY" in text
+    assert b"word" not in text
 
 
 async def test_headers_of_one_connection_stay_on_it(tmp_path: Path) -> None:

@@ -131,6 +131,8 @@ class Owner:
     def log(self, text: str) -> None:
         self.said.append(text)
 
+    log_once = log
+
 
 @dataclass
 class Street:

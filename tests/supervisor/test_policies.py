@@ -55,6 +55,35 @@ def test_without_walls_the_operator_s_keys_are_emptied_but_for_those_that_are_gr
 
 
 @pytest.mark.parametrize(
+    ("url", "proxy"),
+    [
+        ("https://models.example/v1", "http://me:word@proxy.example:3128"),
+        ("http://models.example", "http://plain.example"),
+        ("https://models.inside.example", ""),
+        ("https://here.example:8443", ""),
+        ("http://localhost:8080", ""),
+        ("http://127.1.2.3", ""),
+        ("http://[::1]:8080", ""),
+    ],
+)
+def test_upstreams_are_reached_by_the_operator_s_proxy_and_this_machine_by_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:word@proxy.example:3128")
+    monkeypatch.setenv("HTTP_PROXY", "plain.example")
+    monkeypatch.setenv("NO_PROXY", ".inside.example,here.example:8443")
+    contract(tmp_path)
+    path = tmp_path / "proctor.yaml"
+    path.write_text(path.read_text().replace('"http://h", key: "env:ONE"', f'"{url}"'))
+    made = load(tmp_path)
+    assert policies.upstreams(tmp_path, made)[0].proxy == proxy
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://me:word@proxy.example")
+    if url.startswith("https:") and proxy:
+        with pytest.raises(UsageError, match="HTTPS_PROXY names a socks5 proxy, and only HTTP proxies can be used"):
+            policies.upstreams(tmp_path, made)
+
+
+@pytest.mark.parametrize(
     ("upstreams", "apis"),
     [
         ("{}", ()),

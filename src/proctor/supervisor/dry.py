@@ -81,6 +81,9 @@ class _Keeper:
     def log(self, text: str) -> None:
         return None
 
+    def log_once(self, text: str) -> None:
+        return None
+
 
 def request(kind: str, model: str) -> tuple[str, Mapping[str, Any]]:
     """The path and body of the smallest call, in the language that is named: messages, responses, chat or gemini."""
@@ -128,7 +131,8 @@ async def call(workspace: Path, contract: Contract) -> Answered | None:
             await gateway.stop()
     where = f"gateway.upstream: {chosen.name}: {model}"
     if status != 200 or keeper.call is None:
-        raise UsageError(safe_line(f"{where}: a dry call failed ({status or 'no answer'}): {said}", 400))
+        theirs = f" ({keeper.call.status})" if keeper.call and keeper.call.status else ""
+        raise UsageError(safe_line(f"{where}: a dry call failed{theirs}: {said}", 400))
     used = keeper.call.input + keeper.call.cache_read + keeper.call.output
     return Answered(chosen.name, model, time.monotonic() - begun, used)
 

@@ -6,8 +6,10 @@ import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from proctor.contract.model import Contract
 from proctor.doors.door import Door
@@ -16,6 +18,7 @@ from proctor.journal import events as ev
 from proctor.sandbox import agents, host
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.supervisor.terms import Terms
+from proctor.text import safe_line
 from proctor.words import Api
 from proctor.workspace import files
 
@@ -105,6 +108,7 @@ def upstreams(workspace: Path, contract: Contract) -> tuple[Upstream, ...]:
             query=given.query,
             headers=given.headers,
             subscription=given.billing == "subscription",
+            proxy=_proxy(name, given.base_url),
         )
         for name, given in contract.gateway.upstream.items()
     )
@@ -123,6 +127,31 @@ def _key(where: str, workspace: Path, contract: Contract) -> str:
                 f"gateway.upstream: {where}: a worker can read it there: keep it in your home, or name it in state.hide"
             )
     return read_key(where, os.environ, workspace)
+
+
+def _proxy(name: str, url: str) -> str:
+    """The operator's proxy on the way to an upstream, by the usual variables; none for this machine itself."""
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(url)
+    host, proxies = parts.hostname or "", getproxies()
+    proxy = proxies.get(parts.scheme, "")
+    if not proxy or _is_here(host) or proxy_bypass(parts.netloc.rpartition("@")[2], proxies):
+        return ""
+    scheme, found, _ = proxy.partition("://")
+    if found and scheme not in ("http", "https"):
+        raise UsageError(
+            f"gateway.upstream.{name}: {parts.scheme.upper()}_PROXY names a {safe_line(scheme, 20)} proxy, and only "
+            f"HTTP proxies can be used: name one, or add {safe_line(host, 100)} to NO_PROXY"
+        )
+    return proxy if found else f"http://{proxy}"
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _families(name: str, given: Iterable[str]) -> frozenset[str]:

@@ -73,6 +73,9 @@ class SessionSteward:
     def log(self, text: str) -> None:
         self._s.log("gateway", text)
 
+    def log_once(self, text: str) -> None:
+        self._s.log_once("gateway", text)
+
     # --- admission ----------------------------------------------------------------------------
 
     async def admit(self, wanted: Wanted) -> Admitted | Denied:

@@ -7,7 +7,7 @@ import io
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ConnectionTimeoutError
 from yarl import URL
@@ -15,6 +15,7 @@ from yarl import URL
 from proctor.doors.gateway.hold import Limit
 from proctor.doors.gateway.keys import Mask
 from proctor.doors.gateway.providers.base import Asked, Limited, Provider, Reading
+from proctor.doors.gateway.trouble import why
 from proctor.text import safe_line
 
 PAUSES = (0.0, 0.5, 2.0)
@@ -36,6 +37,7 @@ class Outgoing:
     url: URL
     headers: Mapping[str, str]
     body: bytes
+    proxy: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +154,10 @@ class Asking:
                 return incoming, first
             return f"its answer began with an error: {safe_line(incoming.reading.error, 200)}"
         except (ClientError, OSError, ValueError) as error:
-            why = safe_line(str(error) or type(error).__name__, 200)
+            said = why(error, self._session.timeout)
             if isinstance(error, TimeoutError) and not isinstance(error, ConnectionTimeoutError):
-                raise Broken(why) from None  # it thought for a quarter of an hour: it would again
-            return why
+                raise Broken(said) from None  # it thought for a quarter of an hour: it would again
+            return said
         finally:
             if response is not None:
                 response.release()
@@ -173,6 +175,7 @@ async def send(session: ClientSession, outgoing: Outgoing) -> ClientResponse:
         data=io.BytesIO(outgoing.body) if len(outgoing.body) > MOST_AT_ONCE else outgoing.body or None,
         allow_redirects=False,
         skip_auto_headers=SKIPPED,
+        proxy=outgoing.proxy or None,
     )
 
 

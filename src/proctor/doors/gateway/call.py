@@ -21,6 +21,7 @@ from proctor.doors.gateway.meter import Estimate, Meter
 from proctor.doors.gateway.port import Admitted, Denied, Steward, Upstream, Wanted
 from proctor.doors.gateway.providers.base import Asked, Provider, Reading, Refusal
 from proctor.doors.gateway.record import MOST_OF_A_BODY, Recorder
+from proctor.doors.gateway.trouble import why
 from proctor.doors.gateway.upstream import address, asking, end_to_end
 from proctor.journal.events import ModelCall, TaskId
 from proctor.text import safe_id, safe_line
@@ -64,7 +65,7 @@ class House:
     def log_once(self, text: str) -> None:
         if text not in self.said and len(self.said) < 100:
             self.said.add(text)
-            self.steward.log(text)
+            self.steward.log_once(text)
 
 
 class Call:
@@ -168,7 +169,8 @@ class Call:
         if self._record:
             self._record.keep(self.id, "request", body, self._answer.mask)
         url = address(self._upstream, path or asked.path)
-        return Outgoing("POST", url, asking(headers, self._upstream, self._provider.family), body)
+        sent = asking(headers, self._upstream, self._provider.family)
+        return Outgoing("POST", url, sent, body, self._upstream.proxy)
 
     # --- waiting ------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ class Call:
                 await self._pass(incoming, chunk, held)
                 chunk = await self._next(incoming, held)
         except (ClientError, OSError) as error:
-            self._why = self._why or safe_line(f"the answer broke off: {error or type(error).__name__}", 200)
+            self._why = self._why or f"the answer broke off: {why(error, self._house.session.timeout)}"
             await self._settle()
             answer.abort()
             return

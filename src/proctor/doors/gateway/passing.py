@@ -13,8 +13,8 @@ from proctor.doors.gateway.ask import Outgoing, send
 from proctor.doors.gateway.hold import Hold
 from proctor.doors.gateway.port import Upstream
 from proctor.doors.gateway.providers.base import Refusal
+from proctor.doors.gateway.trouble import why
 from proctor.doors.gateway.upstream import end_to_end
-from proctor.text import safe_line
 
 
 class Passing:
@@ -46,8 +46,8 @@ class Passing:
                     await self._hold.over()
                 await self._pass(outgoing)
         except (ClientError, OSError, ValueError) as error:
-            why = self._answer.mask.text(safe_line(str(error) or type(error).__name__, 200))
-            await self._answer.say(self._failure(f"the upstream {self._upstream.name} did not answer: {why}"))
+            said = self._answer.mask.text(why(error, self._session.timeout))
+            await self._answer.say(self._failure(f"the upstream {self._upstream.name} did not answer: {said}"))
 
     async def _pass(self, outgoing: Outgoing) -> None:
         async with await send(self._session, outgoing) as response:

@@ -18,7 +18,7 @@ class Upstream:
 
     `speaks` are the families (`anthropic`, `openai`, `gemini`) it understands; empty: any. `auth` is the header that
     the key goes into (`authorization` as a bearer); empty: the language's own. `query` is added to each
-    request. With `subscription` a login pays, not a price per call.
+    request. With `subscription` a login pays, not a price per call. `proxy` is the operator's HTTP proxy on the way.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Upstream:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     subscription: bool = False
+    proxy: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +110,6 @@ class Steward(Protocol):
 
     def log(self, text: str) -> None:
         """A line for the operator; escaped already."""
+
+    def log_once(self, text: str) -> None:
+        """One that holds for the whole session, however many of its workers bring it about."""

@@ -291,7 +291,7 @@ class Gateway:
             bare = safe_line(came.path.partition("?")[0], 100)
             house.log_once(f"passed on, and not counted: {came.method} {bare}")
         headers = upstream.asking(came.headers, chosen, family)
-        outgoing = Outgoing(came.method, upstream.address(chosen, came.path), headers, came.raw)
+        outgoing = Outgoing(came.method, upstream.address(chosen, came.path), headers, came.raw, chosen.proxy)
         passing = Passing(house.session, house.hold, came.answer, chosen, failure)
         with self._under_way(came.connection, passing):
             await passing.run(outgoing)
