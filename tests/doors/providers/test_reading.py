@@ -332,6 +332,22 @@ def test_an_answer_at_once_that_breaks_off_or_reports_nothing_is_left_to_an_esti
     assert (silent.named, bool(silent.generated())) == (named, True)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_answer_ends_with_the_last_of_its_candidates(count: int) -> None:
+    def said(index: int, tokens: int, **more: Any) -> dict[str, Any]:
+        candidate = {"index": index, "content": {"parts": [{"text": "x"}]}, **more}
+        return {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": tokens}}
+
+    one = reading(GEMINI_STREAM, {"generationConfig": {"candidateCount": 2}})
+    one.feed(stream(said(0, 1), said(0, 3, finishReason="STOP")))
+    assert not one.complete
+    if count == 2:
+        one.feed(stream(said(1, 9), said(1, 900, finishReason="STOP")))
+        assert one.complete
+    one.end()
+    assert (one.complete, one.final, one.usage) == (True, True, Usage(input=5, output=3 if count == 1 else 900))
+
+
 @pytest.mark.parametrize(
     ("path", "answer"),
     [(MESSAGES + "/count_tokens", {"input_tokens": 2_095}), (RESPONSES + "/input_tokens", {"input_tokens": 11}),

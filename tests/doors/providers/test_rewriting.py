@@ -172,6 +172,11 @@ def test_what_is_no_text_is_not_counted_as_text() -> None:
     assert b"AAAA" not in counted
 
 
+def test_attachments_without_end_take_no_memory_without_end() -> None:
+    parts = [{"data": ""}, "data:;base64,"] * 50_000
+    assert len(body.counted([{"input": parts}])) < 3_000_000
+
+
 @pytest.mark.parametrize(
     ("path", "written"),
     [

@@ -14,7 +14,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked, Limited, Refusal
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.limits import later
-from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tier, tokens, word
+from proctor.doors.gateway.providers.reading import Answer, dearer, decoded, nonsense, record, rows, tokens, word
 from proctor.words import Api
 
 _LEAST_THINKING: Final = 1_024
@@ -41,6 +41,7 @@ class Anthropic:
             return None
         read = body.load(paths.plain(headers, raw))
         body.clear(read, "model", "max_tokens", "stream", "thinking")
+        body.one_model(read)
         model = body.text(read, "model")
         if not model:
             raise ValueError("the body names no model")
@@ -56,7 +57,7 @@ class Anthropic:
             raw,
             paths.agent(headers),
             path,
-            tier(read.get("speed") or read.get("service_tier")),
+            dearer(read.get("speed") or read.get("service_tier")),
         )
 
     def rewritten(

@@ -15,6 +15,8 @@ _UNCOUNTED: Final = frozenset(
 """Bytes of images and files, and sealed reasoning: their length says nothing about tokens."""
 _MEDIUM: Final = " [attachment] " * 100
 """What an attachment is taken for: some 400 tokens."""
+_MOST_MEDIA: Final = 1_000
+"""Attachments that are taken for something: more than a provider takes, and no more memory than they are worth."""
 
 
 def load(raw: bytes) -> dict[str, Any]:
@@ -26,6 +28,11 @@ def load(raw: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("the body is not a JSON object")
     return value
+
+
+def marks(raw: bytes) -> int:
+    """How many values a body can hold at most, by signs that may also stand in its texts."""
+    return raw.count(b",") + raw.count(b"{") + raw.count(b"[")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -49,6 +56,14 @@ def clear(body: Mapping[str, Any], *known: str) -> None:
         name = folded.get(key.casefold())
         if name is not None and name != key:
             raise ValueError(f"the key {name} is written in another way")
+
+
+def one_model(body: Mapping[str, Any]) -> None:
+    """ValueError if a body names further models, which routers turn to where the first one fails: the call would be
+    priced as another's."""
+    for name in ("models", "fallbacks"):
+        if body.get(name):
+            raise ValueError(f"{name} cannot be metered: a call names one model")
 
 
 def whole(body: Mapping[str, Any], name: str, most: int = 1 << 40) -> int | None:
@@ -143,10 +158,14 @@ def counted(parts: Iterable[Any]) -> bytes:
     left out or stands for a fixed amount; a longer conversation begins with the bytes of the shorter one."""
     found: list[str] = []
     left = list(parts)[::-1]
+    media = 0
     while left:
         one = left.pop()
         if isinstance(one, str):
-            found.append(_MEDIUM if one.startswith("data:") and ";base64," in one[:200] else one)
+            if one.startswith("data:") and ";base64," in one[:200]:
+                media += 1
+                one = _MEDIUM if media <= _MOST_MEDIA else ""
+            found.append(one)
         elif isinstance(one, dict):
             for key, value in reversed(one.items()):
                 if key not in _UNCOUNTED:

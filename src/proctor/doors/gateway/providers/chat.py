@@ -11,7 +11,7 @@ import msgspec
 from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked
 from proctor.doors.gateway.providers.openai import OpenAI
-from proctor.doors.gateway.providers.reading import Answer, decoded, inclusive, record, rows, tier, word
+from proctor.doors.gateway.providers.reading import Answer, dearer, decoded, inclusive, record, rows, word
 from proctor.words import Api
 
 _LIMITS: Final = ("max_completion_tokens", "max_tokens")
@@ -31,6 +31,7 @@ class Chat(OpenAI):
             return None
         read = body.load(paths.plain(headers, raw))
         body.clear(read, "model", "stream", "stream_options", "n", *_LIMITS)
+        body.one_model(read)
         body.section(read, "stream_options")
         limits = [found for name in _LIMITS if (found := body.whole(read, name)) is not None]
         return Asked(
@@ -42,7 +43,7 @@ class Chat(OpenAI):
             raw,
             paths.agent(headers),
             path,
-            tier(read.get("service_tier")),
+            dearer(read.get("service_tier")),
         )
 
     def rewritten(
@@ -74,8 +75,8 @@ class Chat(OpenAI):
 
 
 def _deployment(parts: list[str]) -> str:
-    """The model that an Azure path names."""
-    return parts[-3] if len(parts) > 3 and parts[-4].lower() == "deployments" else ""
+    """The model that a path names, as Azure's and LiteLLM's do."""
+    return parts[-3] if len(parts) > 3 and parts[-4].lower() in ("deployments", "engines") else ""
 
 
 def _choices(read: Mapping[str, Any]) -> int:

@@ -13,7 +13,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked, Limited, Refusal
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.limits import later
-from proctor.doors.gateway.providers.reading import Answer, decoded, nonsense, record, rows, tier, tokens, word
+from proctor.doors.gateway.providers.reading import Answer, dearer, decoded, nonsense, record, rows, tokens, word
 from proctor.words import Api
 
 _VERBS: Final = {"generatecontent": False, "streamgeneratecontent": True, "counttokens": False}
@@ -57,7 +57,7 @@ class Gemini:
             raw,
             paths.agent(headers),
             path,
-            tier(read.get("serviceTier") or read.get("service_tier")),
+            dearer(read.get("serviceTier") or read.get("service_tier")),
         )
 
     def rewritten(
@@ -127,6 +127,13 @@ _PART: Final = msgspec.json.Decoder(_Part)
 
 
 class _Content(Answer):
+    def __init__(self, asked: Asked) -> None:
+        super().__init__(asked)
+        self._wanted = _candidates(_config(asked.body)[1])
+        self._begun: set[int] = set()
+        self._finished: set[int] = set()
+        """Candidates, by their index."""
+
     def event(self, data: bytes) -> None:
         part = decoded(_PART, data)
         if part is not None:
@@ -139,9 +146,10 @@ class _Content(Answer):
     def _part(self, part: _Part) -> None:
         self.message = self.message or word(part.responseId)
         self.model = self.model or word(part.modelVersion)
-        over = bool(record(part.promptFeedback).get("blockReason"))
         for candidate in rows(part.candidates):
-            over = over or bool(candidate.get("finishReason"))
+            index = candidate.get("index")
+            which = index if isinstance(index, int) and 0 <= index < _MOST_CANDIDATES else 0
+            (self._finished if candidate.get("finishReason") else self._begun).add(which)
             for one in rows(record(candidate.get("content")).get("parts")):
                 self.wrote(one.get("text"))
                 call = record(one.get("functionCall"))
@@ -152,13 +160,19 @@ class _Content(Answer):
                         self.called(call["name"])
         if part.error is not None:
             self.failed(part.error)
-        if over:
+        if len(self._finished) >= self._wanted or record(part.promptFeedback).get("blockReason"):
             self.ended()
         said = record(part.usageMetadata)
         self.served(said.get("serviceTier"))
         usage = _usage(said)
         if usage is not None:
             self.usage, self.final = usage, self.complete
+
+    def end(self) -> None:
+        super().end()
+        if not self.complete and self._finished and self._begun <= self._finished:  # fewer came than were wanted
+            self.ended()
+            self.final = self.complete and self.usage is not None
 
 
 def _usage(said: Mapping[str, Any]) -> Usage | None:

@@ -14,8 +14,11 @@ _AGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent", "x-parent-sessi
 
 
 def segments(path: str) -> list[str]:
-    """The parts of a path without its query, decoded, with `.`, `..`, empty parts and parameters resolved."""
-    bare = path[:_LONGEST].partition("?")[0].partition("#")[0]
+    """The parts of a path without its query, decoded, with `.`, `..`, empty parts and parameters resolved. ValueError
+    if it is too long for one."""
+    if len(path) > _LONGEST:
+        raise ValueError("the path is too long")
+    bare = path.partition("?")[0].partition("#")[0]
     for _ in range(_TIMES_DECODED):
         if "%" not in bare:
             break

@@ -22,6 +22,7 @@ MOST_GENERATED: Final = 1 << 20
 _PENDING: Final = 1 << 18
 MOST_NAMED: Final = 4_096
 _USUAL: Final = ("default", "auto", "standard", "standard_only", "on_demand")
+_CHEAPER: Final = ("flex", "batch")
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
 
 T = TypeVar("T")
@@ -45,6 +46,13 @@ def tier(said: Any) -> str:
     """A service that is not the usual one; empty for that."""
     name = word(said, 40).lower()
     return "" if name in _USUAL else name
+
+
+def dearer(wished: Any) -> str:
+    """A service that a request asks for, where it may cost more. One that costs less holds once the provider names it:
+    some give the usual one instead."""
+    name = tier(wished)
+    return "" if name in _CHEAPER else name
 
 
 def tokens(value: Any) -> int | None:

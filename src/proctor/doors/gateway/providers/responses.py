@@ -12,7 +12,7 @@ from proctor.doors.gateway.providers import body, paths
 from proctor.doors.gateway.providers.base import Asked
 from proctor.doors.gateway.providers.counted import Counted
 from proctor.doors.gateway.providers.openai import OpenAI
-from proctor.doors.gateway.providers.reading import MOST_NAMED, Answer, decoded, inclusive, record, rows, tier, word
+from proctor.doors.gateway.providers.reading import MOST_NAMED, Answer, dearer, decoded, inclusive, record, rows, word
 from proctor.words import Api
 
 _CALLS: Final = {
@@ -35,6 +35,7 @@ class Responses(OpenAI):
             return None
         read = body.load(paths.plain(headers, raw))
         body.clear(read, "model", "max_output_tokens", "stream", "background")
+        body.one_model(read)
         if body.flag(read, "background"):
             raise ValueError("a response in the background cannot be metered")
         return Asked(
@@ -46,7 +47,7 @@ class Responses(OpenAI):
             raw,
             paths.agent(headers),
             path,
-            tier(read.get("service_tier")),
+            dearer(read.get("service_tier")),
         )
 
     def rewritten(
