@@ -30,6 +30,7 @@ def test_one_text_stands_for_an_input(tool: str, given: dict[str, Any], text: st
         ("shell", {"command": "cd x && CI=1 pytest -q | tee > out"}, ("cd x", "CI=1 pytest -q", "tee", "writes …/out")),
         ("shell", {"command": "bash -lc 'a; env -i b'"}, ("a", "b")),
         ("shell", {"command": "sudo a $x"}, ("sudo a …", "a …")),
+        ("shell", {"command": "a", "env": {"PATH": "x"}}, ("PATH=x a",)),
         ("shell", {"command": "a '"}, ("a", "perhaps more")),
         ("write", {"changes": [{"path": "a"}, {"path": "b"}]}, ("a", "b")), ("own", {"x": 1}, ()),
     ],
@@ -42,6 +43,7 @@ def test_two_requests_are_the_same_whatever_is_said_about_them() -> None:
     one = requests.identity("shell", {"command": "make", "description": "build it", "timeout": 3})
     assert one == requests.identity("shell", {"command": "make", "description": "try again"})
     assert one != requests.identity("shell", {"command": "make", "cwd": "/elsewhere"})
+    assert one != requests.identity("shell", {"command": "make", "env": {"PATH": "x"}})
     edit = {"path": "a", "old_string": "x", "new_string": "y"}
     assert requests.identity("edit", edit) == requests.identity("write", dict(reversed(edit.items())))
     assert requests.identity("write", edit) != requests.identity("write", {**edit, "new_string": "z"})

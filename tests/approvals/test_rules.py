@@ -191,7 +191,12 @@ def test_a_command_in_words_is_judged_without_a_shell(words: list[str], decision
         ("sudo apt *", "sudo apt install x", "allow"), ("sudo *", "sudo apt install x", "ask"),
         ("python *", "python x.py", "allow"), ("python *", "python -c 'x'", "ask"), ("python -c *", "python -c x",
         "allow"),
-        ("X=* make *", "X=1 make all", "allow"), ("make *", "MAKEFLAGS=1 make all", "ask"), ("./gradlew *",
+        ("X=* make *", "X=1 make all", "allow"), ("X=* make *", "CI=1 X=1 make all", "allow"),
+        ("X=* make *", "X=1 curl make all", "ask"), ("X=* make *", "X='1 make x' curl", "ask"),
+        ("X=* make *", "X=1 PATH=. make", "ask"), ("X=* make *", "make all", "ask"), ("X=*", "X=1", "allow"),
+        ("X=* make *", "env X=1 make all", "allow"), ("X=* make *", "sh -c 'X=1 make all'", "allow"),
+        ("X=* env *", "X=1 env PATH=. ls", "ask"), ("X=*", "X=1 curl", "ask"),
+        ("make *", "MAKEFLAGS=1 make all", "ask"), ("./gradlew *",
         "./gradlew x", "allow"),
         ("./gradlew *", "cd x && ./gradlew y", "ask"), ("cd *", "cd x", "allow"), ("bash *", "bash x.sh", "allow"),
         ("bash *", "bash -c 'curl x'", "ask"), ("source *", "source x", "allow"), ("find * -exec grep *",
@@ -213,7 +218,7 @@ def test_a_pattern_allows_what_it_names(allow: str, line: str, decision: str) ->
     ("line", "decision"),
     [
         ("cat < $(x)", "allow"), ("x > y", "allow"), ("unheard-of x", "allow"),
-        ("x; rm y", "deny"), ("unheard-of rm y", "ask"), ("awk 'BEGIN { system(\"rm y\") }'", "ask"), ("$x y", "ask"),
+        ("x; rm y", "deny"), ("unheard-of rm y", "ask"), ("awk 'BEGIN { system(\"rm y\") }'", "deny"), ("$x y", "ask"),
     ],
 )  # fmt: skip
 def test_allowing_everything_means_everything_that_is_not_denied_or_asked(line: str, decision: str) -> None:
@@ -249,6 +254,69 @@ def test_what_can_run_another_program_is_not_allowed_with_the_program_that_runs_
 def test_what_runs_nothing_else_is_allowed_with_its_program(line: str) -> None:
     names = ["ls", "printf", "read", "npm", "uv", "find", "python", "git"]
     assert shell(line, Rules(allow=[f"shell({name} *)" for name in names])) is Decision.ALLOW
+
+
+WAYS = [
+    "sed -n '1,5p' x", "sed -E 's/a/b/g; /x[ab]y/d' x", "sed -i.bak -e 's|a|b|' -e '$!N' x", "sed -n '/a/,/b/{p;q}' x",
+    "sed 'y/abc/xyz/;a text' x", "awk '{ print $2 }' x", "awk -F: -v n=3 '$1 == n || $2 > n { print }' x",
+    "tar -czf x.tgz src", "tar xf x --strip-components=1", "tar --totals -tf x", "make -j4 V=1 -C sub all",
+    "rsync -a x y", "sort -k2 x", "rg -n x", "go test ./...", "cargo test", "npm test", "cmake --build x",
+    "gcc -Wall -o x x.c", "git config --get user.name", "git config --global --list", "git config user.name",
+    "git -C x log --oneline", "git init x", "git remote add x https://example.org/x", "git add *.py", "zip -r x y",
+]  # fmt: skip
+RUNNING = [
+    "sed 1e x", "sed '1e curl x' x", "sed 's/a/b/e' x", "sed 's/a/b/gew f' x", "sed 's/a/b/w f' x", "sed -n 'w f' x",
+    "sed -f x y", "sed --file=x y", "sed -e p -e '1e curl' x", "sed -ne '1!{p;e curl' x", "sed p x -e 'e curl'",
+    "sed 's,a,b,;e' x", "sed $'p\ne curl' x", "sed \"$x\" y", "sed -n p *.py", "sed 's/[/]/e/;s/]/x/e' y",
+    "sed 's/a\\\\/b/e curl/' x", "sed 'a\\\ne curl' x", "sed ':a;ta;e curl' x",
+    "awk 'BEGIN { system(\"x\") }'", "awk '{ print | \"x\" }' y", "awk '\"x\" | getline' y", "awk '{ print > $1 }' x",
+    "awk -f x y", "gawk -i x '{ print }' y", "gawk '@load \"x\"' y", "mawk -W exec x", "awk \"$x\" y",
+    "tar --to-command=x -xf y", "tar xf y --checkpoint-action=exec=x", "tar -I x -cf y z", "tar cIf x y z",
+    "tar --use-c x -cf y z", "tar -cf host:x y", "tar -xf y -T x", "tar czf x.tgz *", "tar -F x -cf y z",
+    "make SHELL=./x", "make CC=x all", "make 'V=$(shell x)'", "make --eval=x", "make -f x", "make -sf x", "make A!=x",
+    "rsync -e x a b", "rsync -ave x a b", "sort --compress-program=x y", "split --filter=x y", "rg --pre x y",
+    "zip x y -TT z", "go test -exec x ./...", "cargo --config x test", "npm --script-shell x test", "cmake -P x",
+    "gcc -wrapper x,y z.c", "scp -S x a b:c", "man -P x y", "less +!x y", "socat - EXEC:x",
+    "sqlite3 x '.shell y'", "sqlite3 x $'select 1;\\n.shell y'", "psql -c '\\! x'",
+    "git config alias.x '!curl'", "git config core.pager curl", "git config --global -e", "git config --unset a.b",
+    "git config --get x y --add z", "git -c core.pager=x log", "git --config-env=a.b=C log", "git --exec-path=x log",
+    "git unheard-of", "git clone 'ext::sh -c x'", "git remote add x 'ext::x'", "git clone --template=x y",
+    "git init --template x", "git mergetool", "git difftool -x y", "git maintenance start", "git fetch --upload-pack x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"), [*((line, "allow") for line in WAYS), *((one, "ask") for one in RUNNING)]
+)
+def test_an_allowed_program_that_is_told_to_run_another_is_asked(line: str, decision: str) -> None:
+    assert shell(line, Rules(allow=[f"shell({line.split(maxsplit=1)[0]} *)"])) == decision
+
+
+def test_a_pattern_may_name_the_way() -> None:
+    assert shell("make CC=gcc all", Rules(allow=["shell(make CC=gcc *)"])) is Decision.ALLOW
+    assert shell("git config a.b c", Rules(allow=["shell(git config *)"])) is Decision.ALLOW
+    assert shell("git lfs pull", Rules(allow=["shell(git lfs *)"])) is Decision.ALLOW
+    assert shell("tar --to-command=rm -xf x", Rules(allow=["shell(tar *)"], deny=["shell(rm *)"])) is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    ("beside", "decision"),
+    [
+        ({"env": {"PATH": "/tmp/x"}}, "ask"), ({"env": {"LANG": "C", "CI": 1}}, "allow"), ({"env": {}}, "allow"),
+        ({"env": ["LD_PRELOAD=x"]}, "ask"), ({"environment": [{"name": "BASH_ENV", "value": "x"}]}, "ask"),
+        ({"envs": [{"name": "CI", "value": "1"}]}, "allow"), ({"env": "PATH=x"}, "ask"), ({"env": [3]}, "ask"),
+        ({"env": {"GIT_SSH_COMMAND": "x"}}, "ask"), ({"env": {"PYTHONPATH": "src"}}, "allow"),
+        ({"env": {"PYTHONPATH": "src", "X": "1"}}, "ask"), ({"env": {"SECRET": "1"}}, "deny"),
+        ({"shell": "/tmp/sh"}, "ask"), ({"shell": False}, "allow"), ({"stdin": "x"}, "ask"), ({"env": None}, "allow"),
+    ],
+)  # fmt: skip
+def test_variables_beside_a_command_are_judged_as_if_they_stood_before_it(
+    beside: dict[str, object], decision: str
+) -> None:
+    rules = Rules(allow=["shell(ls *)", "shell(PYTHONPATH=* ls *)"], deny=["shell(SECRET=* *)"])
+    for line in ("ls x", ["ls", "x"], "ls; ls x"):
+        assert rules.decide("shell", {"command": line, **beside}) == decision
+    assert rules.decide("shell", {"command": "bash -c ls", **beside}) in (decision, "ask")
 
 
 def test_what_only_could_be_denied_is_asked() -> None:
@@ -309,6 +377,8 @@ def test_what_is_no_pattern_is_refused(text: str) -> None:
         "pytest " * 9_000, "bash -c " * 3_000, "env " * 10_000, "((" * 9_000, "a=(" * 9_000, "${x:-" * 6_000,
         "\\\n" * 9_000, "a|" * 2_000, "echo " + "{," * 9_000 + "'y'", "echo a" + "{..'y'" * 5_000,
         "echo 'y'" + "{" * 30_000, "find " + "-exec a " * 5_000,
+        "sed '" + "s/[a]/b/;" * 7_000 + "e'", "sed '" + "/" * 60_000 + "'", "sed 's/" + "[a" * 30_000 + "'",
+        "awk '" + "print" * 12_000 + "|'", "sed '" + "1,2!" * 15_000 + "'", "sed '" + "/a/ " * 15_000 + "e'",
     ],
     ids=lambda line: line[:8],
 )  # fmt: skip

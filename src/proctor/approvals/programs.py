@@ -109,6 +109,9 @@ GIT = named(
 )
 """Commands of git itself, which no alias can hide."""
 _GIT_RUNS = {
+    **dict.fromkeys(("config", "mergetool"), re.compile(r"(?s).*")),
+    "maintenance": re.compile(r"start|register"),
+    "init": re.compile(r"(?s)--te.*"),
     "bisect": re.compile(r"run"),
     "rebase": re.compile(r"(?s)-[a-z]*x.*|--exe.*"),
     "submodule": re.compile(r"foreach"),
@@ -118,10 +121,17 @@ _GIT_RUNS = {
     "archive": re.compile(r"(?s)--(e|rem).*"),
     "send-email": re.compile(r"(?s)--(sen|sm|to-|cc-|h).*"),
     "push": re.compile(r"(?s)--(rece|e).*|ext::.*"),
-    "clone": re.compile(r"(?s)-u.*|--u.*|-c.*|--conf.*|ext::.*"),
+    "clone": re.compile(r"(?s)-u.*|--u.*|-c.*|--conf.*|--te.*|ext::.*"),
     **dict.fromkeys(("fetch", "pull", "ls-remote", "remote"), re.compile(r"(?s)--up(|l.*)|--exec.*|ext::.*")),
 }
 """Those that run other commands, and the word that says so."""
+_GIT_REMOTE = re.compile(r"(?s)ext::.*")
+"""Where it says so for any other, too."""
+_GIT_READS = re.compile(
+    r"(--(local|global|system|worktree|null|show-origin|show-scope|name-only|includes) )*"
+    r"(--get(-all|-regexp)? [^-]\S*|get [^-]\S*|--list|-l|list|[^-\s]+\.[^-\s]*)"
+)
+"""What follows `git config` where it only reads."""
 _GIT_SET = re.compile(r"(?s)-c|--config-env.*|--exec-path=.*")
 """Options before the subcommand that can name a program to be run."""
 _GIT_VALUED = named(
@@ -241,6 +251,14 @@ def git_runs(words: tuple[str, ...]) -> int | None:
     ahead = range(1, len(words) - len(rest) + 1)
     if (set_by := next((n for n in ahead if _GIT_SET.fullmatch(words[n])), None)) is not None:
         return set_by
-    sign = _GIT_RUNS.get(rest[1]) if len(rest) > 1 else None
-    places = range(len(words) - len(rest) + 2, len(words))
-    return next((n for n in places if sign and (sign.fullmatch(words[n]) or HOLE in words[n])), None)
+    if len(rest) < 2:
+        return None
+    at = len(words) - len(rest) + 1
+    if rest[1] not in GIT:  # an alias, or a program of that name
+        return at
+    if rest[1] == "config" and _GIT_READS.fullmatch(" ".join(rest[2:])):
+        return None
+    sign = _GIT_RUNS.get(rest[1])
+    places = range(at if sign and sign.fullmatch("") else at + 1, len(words))
+    found = (n for n in places if (sign and HOLE in words[n]) or (sign or _GIT_REMOTE).fullmatch(words[n]))
+    return next(found, None)

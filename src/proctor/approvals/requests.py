@@ -6,12 +6,14 @@ import contextlib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from proctor.approvals import shell
 from proctor.approvals.globs import HOLE, words
+from proctor.approvals.reading import Reading, harmless
 from proctor.journal.state import RequestState
 from proctor.words import RequestOutcome
 
@@ -33,6 +35,9 @@ _IN_PATCH = re.compile(
     r"^(?:[ \t]*\*\*\*[ \t]*(?:(?:Add|Update|Delete) File|Move to):|\+\+\+ (?:b/)?|--- (?:a/)?)(.+)",
     re.MULTILINE,
 )
+_ENVIRONMENT = words("env envs environment environ env_vars envVars environment_variables environmentVariables")
+_OTHERWISE = words("shell executable interpreter stdin")
+"""What makes a command another one than it says: the program that reads it, and what that reads."""
 _REMARKS = frozenset({"description", "justification", "reason", "timeout", "timeout_ms", "yield_time_ms"})
 """What a worker says about a call or how long it may take: another word makes no other request."""
 CUT = "…"
@@ -68,6 +73,33 @@ def elsewhere(given: Mapping[str, Any], workspace: str) -> str | None:
     """The folder that a shell call is to be run in, if it is not the workspace's own."""
     own = (".", workspace.rstrip("/"))
     return next((where for where in folders(given) if (where.rstrip("/") or "/") not in own), None)
+
+
+def variables(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The variables that a shell call sets beside its command, and what else there makes it another one."""
+    found = [f"{key}: {value}" for key in _OTHERWISE if (value := given.get(key)) not in (None, "", False)]
+    for value in (given[key] for key in _ENVIRONMENT if given.get(key)):
+        if isinstance(value, Mapping):
+            found += [f"{name}={text}" for name, text in value.items()]
+            continue
+        for one in value if isinstance(value, list | tuple) else (value,):
+            named = isinstance(one, Mapping) and "name" in one
+            found.append(f"{one['name']}={one.get('value', '')}" if named else str(one))
+    return tuple(sorted(found))
+
+
+def reading(given: Mapping[str, Any], elsewhere: bool = False) -> Reading | None:
+    """What a shell call comes to, with the variables that stand beside its command; None where it has none.
+    `elsewhere`: it does not run in the workspace's folder."""
+    if (said := command(given)) is None:
+        return None
+    found = shell.read(said, elsewhere) if isinstance(said, str) else shell.read_words(said, elsewhere)
+    if beside := variables(given):
+        fine = harmless(beside)
+        found.commands = [
+            replace(one, prefix=(*beside, *one.prefix), harmless=one.harmless and fine) for one in found.commands
+        ]
+    return found
 
 
 def paths(given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -142,15 +174,16 @@ def argument(tool: str, given: Mapping[str, Any]) -> str:
 
 def parts(tool: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """What one call would do: the commands that a line runs and the files it writes, or every path that it names."""
-    if canonical(tool) != SHELL or (said := command(given)) is None:
+    if canonical(tool) != SHELL or (found := reading(given)) is None:
         try:
             return paths(given)
         except ValueError:
             return (argument(tool, given),)
-    reading = shell.read(said) if isinstance(said, str) else shell.read_words(said)
-    runs = [" ".join((*one.prefix, *one.words)) for one in reading.every() if not (one.free and one.runs)]
-    runs += [f"writes {path}" for path in reading.writes]
-    if not reading.sure:
+    runs = [
+        " ".join((*one.prefix, *one.words)) for one in found.every() if not (one.free and one.runs and one.harmless)
+    ]
+    runs += [f"writes {path}" for path in found.writes]
+    if not found.sure:
         runs.append("perhaps more")
     return tuple(dict.fromkeys(one.replace(HOLE, CUT) for one in runs))
 
@@ -159,7 +192,7 @@ def identity(tool: str, given: Mapping[str, Any]) -> tuple[str, str]:
     """Equal for two requests that ask for the same."""
     tool = canonical(tool)
     if tool == SHELL and (said := command(given)) is not None:
-        return tool, msgspec.json.encode([said, folders(given)]).decode()
+        return tool, msgspec.json.encode([said, folders(given), variables(given)]).decode()
     if tool == HOST:
         return tool, hosts(given)[-1]
     meant = {key: value for key, value in given.items() if key not in _REMARKS}

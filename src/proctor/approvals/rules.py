@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
-from proctor.approvals import programs, requests, shell
+from proctor.approvals import programs, requests
 from proctor.approvals.globs import HOLE, MOST, Glob
-from proctor.approvals.reading import Command, Reading, bare
+from proctor.approvals.reading import Command, Reading, bare, harmless
 from proctor.approvals.requests import FETCH, HOST, READ, SHELL, WRITE
 
 _PATTERN = re.compile(r"([\w*?.-]+)\((.+)\)", re.DOTALL)
@@ -91,13 +93,9 @@ class Rules:
     def decide(self, tool: str, given: Mapping[str, Any]) -> Decision:
         """The standing answer to one call of a tool, by its whole input."""
         tool = requests.canonical(tool)
-        command = requests.command(given) if tool == SHELL else None
-        if command is not None:
-            elsewhere = requests.elsewhere(given, self._workspace) is not None
-            if isinstance(command, str):
-                reading = shell.read(command, elsewhere)
-            else:
-                reading = shell.read_words(command, elsewhere)
+        if tool == SHELL and (command := requests.command(given)) is not None:
+            reading = requests.reading(given, requests.elsewhere(given, self._workspace) is not None)
+            assert reading is not None
             words = (command,) if isinstance(command, str) else command
             reading.sure &= not any(word.endswith(requests.CUT) for word in words)
             return self._line(reading, requests.argument(tool, given))
@@ -191,11 +189,12 @@ class Rules:
         runs = all(self._allows(one) for one in command.runs)
         if command.free and command.harmless and runs:
             return True
+        texts = _allowed_as(command)
+        split = (_variables(glob.text) for glob in _of(self._allow, SHELL))
         named = [
-            glob.fixed - lead
-            for glob in _of(self._allow, SHELL)
-            for text, lead in _allowed_as(command)
-            if glob.matches(text)
+            rest.fixed
+            for variables, rest in split
+            if _set_as(variables, command) and any(rest.matches(text) for text in texts)
         ]
         if not named or not command.words:
             return bool(named)
@@ -231,24 +230,35 @@ def _forms(reading: Reading) -> Iterable[str]:
     return (form for command in reading.every() for form in command.forms())
 
 
-def _allowed_as(command: Command) -> list[tuple[str, int]]:
-    """The texts under which a command may be allowed, and how many words of each stand before the program.
+@lru_cache(maxsize=1_024)
+def _variables(pattern: str) -> tuple[Globs, Glob]:
+    """The variables that a pattern names before the program, and the rest of it: no `*` of theirs reaches into that."""
+    words = pattern.split(" ")
+    count = len([*takewhile(re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL).fullmatch, words)])
+    return tuple(map(Glob, words[:count])), Glob(" ".join(words[count:]))
+
+
+def _set_as(variables: Globs, command: Command) -> bool:
+    """Whether these patterns mean variables that are set for a command, and none is set that they do not mean."""
+    if not variables:
+        return command.harmless
+    meant = {one for one in command.prefix for glob in variables if glob.matches(one)}
+    return all(any(glob.matches(one) for one in command.prefix) for glob in variables) and harmless(
+        one for one in command.prefix if one not in meant
+    )
+
+
+def _allowed_as(command: Command) -> list[str]:
+    """The texts under which a command may be allowed.
 
     A program in a folder is what the pattern says, or what its name says if it is one of the system's own.
     """
     if not command.words:
-        return [(" ".join(command.prefix), 0)]
+        return [""]
     program, rest = command.words[0], command.words[1:]
     if re.search(r"\s", program):
         return []
     names = [program]
     if re.fullmatch(r"/(usr/(local/)?)?s?bin/[^/]+", program):
         names.append(programs.base(program))
-    found = []
-    for name in names:
-        text = " ".join((name, *rest))
-        if command.harmless:
-            found.append((text, 0))
-        if command.prefix:
-            found.append((" ".join((*command.prefix, text)), len(command.prefix)))
-    return found
+    return [" ".join((name, *rest)) for name in names]

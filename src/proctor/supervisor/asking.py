@@ -61,11 +61,13 @@ class Asking:
 
     def ask(self, ask: Ask, iteration: int, task: ev.TaskId) -> None:
         """A worker asks: a rule answers, or the operator is asked and everything stands still."""
-        where = requests.elsewhere(ask.input, str(self._s.workspace)) if ask.tool == requests.SHELL else None
+        is_shell = ask.tool == requests.SHELL
+        where = requests.elsewhere(ask.input, str(self._s.workspace)) if is_shell else None
+        beside = " ".join(requests.variables(ask.input)) if is_shell else ""
         opened = self.opened(
             RequestKind.TOOL,
             safe_line(f"{ask.tool} {self._argument(ask)}".strip(), 300),
-            safe_line(" · ".join(filter(None, (where and f"in {where}", ask.why))), 300),
+            safe_line(" · ".join(filter(None, (beside and f"with {beside}", where and f"in {where}", ask.why))), 300),
             tool=ask.tool,
             input=ask.input,
             task=task,
