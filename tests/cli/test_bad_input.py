@@ -106,6 +106,9 @@ def test_a_check_that_cannot_be_run_is_unrecoverable_and_no_worker_starts(projec
     result = proctor("run", project, "--headless")
     assert result.returncode == 5, result.stdout + result.stderr
     assert "no-such-check" in result.stdout
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("proctor: failed (error:oracle); 0 of 1 task verified; task 1: its check cannot be run: ")
+    assert "check-1.log; `proctor resume " in last
     workspace = Workspace(project)
     assert workspace.events("iteration_started") == []
     assert workspace.status()["why"] == "error:oracle"
@@ -116,6 +119,7 @@ def test_a_worker_that_fails_at_once_is_tried_three_times_and_its_words_are_show
     result = proctor("run", project, "--headless")
     assert result.returncode == 5, result.stdout + result.stderr
     assert result.stdout.count("no key found") >= 3
+    assert "no key found" in result.stderr.splitlines()[-1]
     workspace = Workspace(project)
     assert workspace.status()["why"] == "error:start"
     assert len(workspace.events("iteration_started")) == 3

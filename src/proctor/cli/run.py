@@ -18,14 +18,14 @@ from pathlib import Path
 from proctor.cli import order
 from proctor.cli.read import POLL, print_row
 from proctor.errors import ProctorError, UsageError
-from proctor.journal.events import SupervisorEnded
+from proctor.journal.events import IterationEnded, Judged, Logged, SupervisorEnded
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
 from proctor.units import counted, parse_duration
-from proctor.words import ExitCode, RequestKind, SessionStatus, TaskStatus
+from proctor.words import ExitCode, RequestKind, SessionStatus, TaskStatus, Verdict
 
 START_SECONDS = 60.0
 """Seconds a supervisor may take to check everything and take over."""
@@ -96,6 +96,8 @@ def last_line(client: Client) -> str:
         following = f"waits: {what}; `proctor approve {where} --id {request.id}`, or deny"
     elif state.status is SessionStatus.DONE:
         following = f"`proctor diff {where}` shows what changed"
+    elif (state.why or "").startswith("error:"):
+        following = f"{trouble(client)}{following}, once that is mended"
     elif (state.why or "").startswith("budget:"):
         following = (
             f"`proctor extend {where} --dimension {(state.why or '')[7:]} --by N`, then `proctor resume {where}`"
@@ -103,6 +105,20 @@ def last_line(client: Client) -> str:
     elif (state.why or "").startswith("plateau:"):
         following = f"`proctor note {where} …`, then `proctor resume {where} --reset-plateau`"
     return f"proctor: {state.status}{why}; {done} of {counted(len(state.tasks), 'task')} verified; {following}"
+
+
+def trouble(client: Client) -> str:
+    """What a session failed for, and where to look; the last that was said of it."""
+    said = ""
+    for row in client.rows(kinds=("logged", "iteration_ended", "judged")):
+        match row.event:
+            case Logged(room="supervisor", text=text):
+                said = text
+            case IterationEnded(detail=detail) if detail:
+                said = detail
+            case Judged(verdict=Verdict.INFRA, reason=reason, log=log):
+                said = f"the check gives no verdict: {reason}; see {log}"
+    return f"{safe_line(said, 500)}; " if said else ""
 
 
 def refuse_own_log(workspace: Path) -> None:
