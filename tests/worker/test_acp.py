@@ -273,6 +273,13 @@ def test_a_tool_of_its_own_keeps_its_name_and_passes_for_no_other() -> None:
     assert [event.name for event in play.told] == ["my_tool", "own.shell", "shell", "agent"]
 
 
+def test_a_title_passes_for_no_name_that_rules_know() -> None:
+    play = begun()
+    for at, title in enumerate(("read_file", "Bash", "task", "read")):
+        ask(play, at, toolCallId=f"t{at}", kind="other", title=title, rawInput={"prompt": "x"})
+    assert [asked.tool for asked in play.of(Ask)] == ["read_file", "bash", "task", "own.read"]
+
+
 def test_what_it_says_in_pieces_is_one_note_and_no_longer_than_one() -> None:
     play = begun()
     for text in ("Hello", " there", "x" * 5_000):

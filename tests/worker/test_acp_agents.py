@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,7 @@ def test_a_known_agent_is_started_with_the_gateway_alone(agent: str) -> None:
     assert "http://127.0.0.1:8377" in json.dumps(dict(launch.environment))
     assert not any("8377" in text for text in launch.files.values())
     for name, text in launch.files.items():
-        assert json.loads(text), name
+        assert tomllib.loads(text) if name.endswith(".toml") else json.loads(text), name
     with pytest.raises(UsageError, match=r"worker\.model"):
         launched(agent, model=None)
 

@@ -28,7 +28,7 @@ def lines_of(workspace: Path, *, terminal: bool) -> list[tuple[str, bytes]]:
         door = doors.make()
         worker = start(
             Command(("python3", "-c", SAYS), "argument", terminal),
-            Setting("do it", None, "", "", str(workspace)),
+            Setting("do\0it", None, "", "", str(workspace)),
             backend=choose("bwrap"),
             policy=Policy(workspace),
             door=door,

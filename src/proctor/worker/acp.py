@@ -15,7 +15,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION
 from pydantic import BaseModel
 
 from proctor.worker import acp_agents, tools
-from proctor.worker.base import MAX_FIGURE, Ask, Note, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
+from proctor.worker.base import MAX_FIGURE, Ask, Note, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Tell
 from proctor.worker.rpc import BAD_PARAMS, NO_METHOD, TOO_LARGE, UNCHANGEABLE, Id, Peer, denial, keep
 
@@ -28,6 +28,8 @@ TOOLS = {
     "search": "search",
     "fetch": "fetch",
 }
+SHOWN = {"shell": "command", "search": "query", "fetch": "query"}
+"""What the title of a call stands for where its input is not told."""
 NAMES = {**tools.NAMES, "agent": "agent", "invoke_agent": "agent"}
 NOTE = 4_000
 ALLOW, REJECT = ("allow_once",), ("reject_once", "reject_always")
@@ -50,7 +52,7 @@ class Call:
     def learn(self, update: wire.ToolCall | wire.ToolCallUpdate) -> None:
         self.kind = update.kind or self.kind
         self.title = update.title or self.title
-        self.name = self.name or _named(update) or self.title
+        self.name = self.name or _named(update)
         if isinstance(update.raw_input, dict):
             self.raw = self.raw | update.raw_input
         if update.locations:
@@ -67,11 +69,14 @@ class Call:
 
     @property
     def tool(self) -> str:
-        return TOOLS.get(self.kind) or tools.canonical(self.name, NAMES)
+        """Its title is the model's words in some agents: it passes for no name that rules know."""
+        return TOOLS.get(self.kind) or (
+            tools.canonical(self.name, NAMES) if self.name else tools.canonical(self.title, {})
+        )
 
     def input(self) -> dict[str, Any]:
         """What it is given under canonical keys. Of several files it names all, so that none is judged by the first."""
-        given = tools.canonical_input(self.raw) or ({"command": self.title} if self.tool == "shell" else {})
+        given = tools.canonical_input(self.raw) or ({SHOWN[self.tool]: self.title} if self.tool in SHOWN else {})
         if self.tool in ("read", "write"):
             paths = sorted({*self.places, *(diff.path for diff in self.diffs)})
             if "path" not in given and len(paths) == 1:
@@ -229,7 +234,7 @@ class Acp(Dialect):
                     self._tell_once(call, call)
                 if update.status in ("completed", "failed"):
                     self._calls.pop(call.id, None)
-                    self.tell(Result(call.id, update.status == "completed", said(update)[: tools.HEAD]))
+                    self.tell(tools.result(call.id, update.status == "completed", said(update)))
 
     def _learn(self, update: wire.ToolCall | wire.ToolCallUpdate) -> Call:
         call = self._calls.get(update.tool_call_id)

@@ -29,6 +29,27 @@ LIMIT = {"context": 200_000, "output": 16_384}
 """Tokens: of a model that opencode cannot look up."""
 FOREVER = 86_400
 """Seconds that an agent waits for an answer: the gateway holds calls, and waits for the provider itself."""
+GEMINI_ASKS = """\
+[[rule]]
+toolName = [
+  "run_shell_command", "read_file", "list_directory", "glob", "grep_search", "google_web_search", "web_fetch",
+]
+argsPattern = "."
+decision = "ask_user"
+priority = 999
+[[rule]]
+toolName = ["invoke_agent", "codebase_investigator"]
+decision = "deny"
+priority = 999
+"""
+"""Without it reads are never put to the rules, and without the pattern no command that it takes to be harmless. What its
+sub-agents ask it passes on to nobody: it has none."""
+QWEN_ASKS = {"ask": ("Read", "Edit", "Bash", "WebFetch"), "deny": ("Agent",)}
+"""Reads, and commands that it takes to be harmless, it would not put to the rules by itself. Its sub-agents write without
+a question: it has none."""
+AT_HOME = ("/bin/sh", "-c", 'cd "$HOME" && exec "$0" "$@"')
+"""It works in the folder of its session; where it is started it reads `.env`, by which a workspace would set whatever it
+likes: settings with servers, hooks and permits among it."""
 WITH_PATIENCE = ("/bin/sh", "-c", 'GEMINI_EXP="$HOME/.gemini/patience.json" exec "$0" "$@"')
 """Gemini gives up after a minute without a header; what changes that is a flag in a file, named by its whole path."""
 
@@ -95,6 +116,7 @@ def _gemini(command: tuple[str, ...], setting: Setting) -> Launch:
         "general": {"maxAttempts": 1, "enableAutoUpdate": False},
         "telemetry": {"enabled": False},
         "privacy": {"usageStatisticsEnabled": False},
+        "advanced": {"ignoreLocalEnv": True},
     }
     patience = {"flags": [{"flagId": 45773134, "intValue": str(FOREVER)}]}
     return Launch(
@@ -104,7 +126,11 @@ def _gemini(command: tuple[str, ...], setting: Setting) -> Launch:
             "GEMINI_API_KEY": setting.token,
             "GEMINI_CLI_NO_RELAUNCH": "true",
         },
-        files={".gemini/settings.json": json.dumps(settings), ".gemini/patience.json": json.dumps(patience)},
+        files={
+            ".gemini/settings.json": json.dumps(settings),
+            ".gemini/patience.json": json.dumps(patience),
+            ".gemini/policies/proctor.toml": GEMINI_ASKS,
+        },
         home=True,
         stdin=Stdin.OPEN,
         programs=command[:1],
@@ -118,9 +144,10 @@ def _qwen(command: tuple[str, ...], setting: Setting) -> Launch:
         "telemetry": {"enabled": False},
         "privacy": {"usageStatisticsEnabled": False},
         "model": {"generationConfig": {"maxRetries": 0}},
+        "permissions": QWEN_ASKS,
     }
     return Launch(
-        (*command, "--acp"),
+        (*AT_HOME, *command, "--acp"),
         environment={
             "OPENAI_BASE_URL": f"{setting.base}/v1",
             "OPENAI_API_KEY": setting.token,

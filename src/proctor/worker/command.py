@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from proctor.worker import tools
 from proctor.worker.base import MAX_FIGURE, Ask, Claim, Note, Tool, Usage, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 
@@ -61,8 +62,8 @@ class Command(Dialect):
 
 
 def as_argument(brief: str) -> str:
-    """As much of the brief as an argument holds."""
-    return brief.encode()[:MAX_ARGUMENT].decode(errors="ignore")
+    """As much of the brief as an argument holds, and no byte that would end it."""
+    return brief.replace("\0", "\ufffd").encode()[:MAX_ARGUMENT].decode(errors="ignore")
 
 
 def plainly(brief: str) -> str:
@@ -96,7 +97,12 @@ def _event(data: dict[str, Any]) -> WorkerEvent | None:
             counts = {key: _count(data.get(key, 0)) for key in ("input", "output", "cache_read", "cache_write")}
             return Usage(model if isinstance(model, str) else None, **counts)
         case "tool":
-            return Tool(_word(data["name"]), _mapping(data.get("input")))
+            return Tool(_word(data["name"]), _mapping(data.get("input")), _id(data.get("id", "")))
+        case "result":
+            said, ok = data.get("output", ""), data["ok"]
+            if not isinstance(said, str) or not isinstance(ok, bool):
+                raise TypeError(said)
+            return tools.result(_id(data.get("id", "")), ok, said)
         case "claim":
             task = data.get("task")
             if task is not None and (isinstance(task, bool) or not isinstance(task, int | str)):
@@ -105,11 +111,8 @@ def _event(data: dict[str, Any]) -> WorkerEvent | None:
         case "note":
             return Note(_word(data["text"], 4000))
         case "ask":
-            asked = data["id"]
-            if not isinstance(asked, int | str) or isinstance(asked, bool):
-                raise TypeError(asked)
             why = data.get("why", "")
-            return Ask(str(asked)[:200], _word(data["tool"]), _mapping(data.get("input")), str(why)[:2000])
+            return Ask(_id(data["id"]), _word(data["tool"]), _mapping(data.get("input")), str(why)[:2000])
     return None
 
 
@@ -117,6 +120,12 @@ def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_FIGURE:
         raise ValueError(value)
     return value
+
+
+def _id(value: object) -> str:
+    if not isinstance(value, int | str) or isinstance(value, bool):
+        raise TypeError(value)
+    return str(value)[:200]
 
 
 def _word(value: object, limit: int = 200) -> str:
