@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.worker import tools
 from proctor.worker.base import Ask, Note, Resting, Result, Started, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.claude import Claude
 from proctor.worker.dialect import Setting, Stdin
@@ -289,7 +290,7 @@ def test_a_megabyte_line_is_an_event_like_another() -> None:
     heard = Heard()
     block = {"type": "tool_result", "tool_use_id": "t", "content": "y" * 2_000_000}
     heard.hear({"type": "user", "message": {"content": [block]}})
-    assert heard.told == [Result("t", True, "y" * 2_000)]
+    assert heard.told == [tools.result("t", True, "y" * 2_000_000)]
 
 
 # fmt: off

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.worker import tools
 from proctor.worker.base import Ask, Note, Result, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.codex import REFUSALS, Codex
 from proctor.worker.codex_exec import CodexExec
@@ -309,7 +310,7 @@ def test_a_megabyte_line_is_an_event_like_another() -> None:
     play = begun()
     item = {"type": "commandExecution", "id": "c", "command": "ls", "status": "completed", "exitCode": 0}
     play.hear({"method": "item/completed", "params": {"item": {**item, "aggregatedOutput": "y" * 3_000_000}}})
-    assert play.told == [Tool("shell", {"command": "ls"}, "c"), Result("c", True, "y" * 2_000)]
+    assert play.told == [Tool("shell", {"command": "ls"}, "c"), tools.result("c", True, "y" * 3_000_000)]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from proctor.sandbox.policy import GATEWAY, Policy
 from proctor.sandbox.running import Running as Sandbox
 from proctor.supervisor import covers, enclosure, policies
 from proctor.supervisor.desk import Desk
+from proctor.supervisor.looping import Watch
 from proctor.supervisor.session import GRACE, STILL, Running, Session
 from proctor.supervisor.steward import SessionSteward
 from proctor.text import safe_line
@@ -286,6 +287,8 @@ class _Listener:
         self._desk = desk
         self._intent = intent
         self._agent = policies.is_agent(s.terms.contract)
+        self._loops = Watch(s, intent.iteration, intent.task)
+        desk.on_denied = self._loops.denied
 
     def on_line(self, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
         running = self._s.running
@@ -327,9 +330,12 @@ class _Listener:
                 used = Tokens(event.input, event.output, event.cache_read, event.cache_write)
                 s.account.report(event.model, used)
             case Tool():
+                self._loops.called(event)
                 s.account.tools()
                 running.tool = event.name
                 running.tools += 1
+            case Result():
+                self._loops.came(event)
             case Claim():
                 running.claimed_at = running.last_sign
                 self._claim(running, self._claimed(running.task if event.task is None else event.task), event.status)

@@ -31,11 +31,13 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the worker says a tool call came to; `output` is its beginning."""
+    """What the worker says a tool call came to; `output` is its beginning, `digest` names all of it where it is
+    longer. Without an `id` it is that of the last call."""
 
     id: str
     ok: bool
     output: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

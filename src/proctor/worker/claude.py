@@ -19,7 +19,6 @@ from proctor.worker.base import (
     Ask,
     Note,
     Resting,
-    Result,
     Started,
     Tool,
     Trouble,
@@ -184,8 +183,8 @@ class Claude(Dialect):
                 content = block.get("content")
                 if isinstance(content, list):
                     content = "\n".join(_text(part, "text") for part in content if isinstance(part, dict))
-                said = content[: tools.HEAD] if isinstance(content, str) else ""
-                self.tell(Result(_text(block, "tool_use_id"), block.get("is_error") is not True, said))
+                said = content if isinstance(content, str) else ""
+                self.tell(tools.result(_text(block, "tool_use_id"), block.get("is_error") is not True, said))
 
     def _withdrawn(self, data: Data) -> None:
         asked = _text(data, "request_id")[: tools.MOST_NAME]

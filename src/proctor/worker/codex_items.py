@@ -68,7 +68,7 @@ class Item(msgspec.Struct, rename="camel"):
 
     def result(self) -> Result:
         ok = self.status == "completed" and not self.exit_code
-        return Result(self.id, ok, (self.aggregated_output or "")[: tools.HEAD])
+        return tools.result(self.id, ok, self.aggregated_output or "")
 
 
 class Tokens(msgspec.Struct, rename="camel"):
