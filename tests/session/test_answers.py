@@ -101,7 +101,8 @@ def test_a_changed_input_and_a_third_try_are_the_operators_and_a_kept_answer_out
     assert "#4  shell rm -rf /  denied 2 times already; it is asked again" in listed.stdout
     state = workspace.state()
     assert state is not None
-    assert state.requests[0].input == {"command": "make one"}
+    answers = [e for e in workspace.events("request_closed") if isinstance(e, ev.RequestClosed)]
+    assert answers[0].input == {"command": "make one"}
 
     # The supervisor dies while it waits; the answer is taken in by the next one, and kept for the next worker.
     pid = workspace.supervisor()

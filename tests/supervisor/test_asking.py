@@ -13,6 +13,8 @@ import pytest
 
 from proctor.approvals.rules import Rules
 from proctor.journal import events as ev
+from proctor.journal import state as state_of
+from proctor.journal.encoding import encode_json
 from proctor.journal.state import RequestState, State
 from proctor.journal.store import Journal, journal_path
 from proctor.supervisor import asking
@@ -65,6 +67,11 @@ class Stage:
         asked = Ask(worker_id, "shell", {"command": command, "description": f"say {len(self.told)}"}, **more)
         self.desk.ask(asked, self.running.iteration, self.running.task)
         return self.state.requests[-1]
+
+    def closed(self) -> list[ev.RequestClosed]:
+        """The answers on record."""
+        rows = self.journal.rows(kinds=("request_closed",))
+        return [row.event for row in rows if isinstance(row.event, ev.RequestClosed)]
 
     def order(self, verb: str, **args: Any) -> str:
         """An order of the operator's, and the answer."""
@@ -125,10 +132,10 @@ async def test_another_input_is_granted_on_record(stage: Stage) -> None:
     changed = {"command": "make one"}
     assert stage.order("approve", id=asked.id, input=changed) == f"done: request {asked.id} granted with another input"
     assert stage.told[0][3] == changed
-    assert stage.state.requests[0].input == changed
+    assert [(one.id, one.input) for one in stage.closed()] == [(asked.id, changed)]
     same = stage.ask("make all")
     assert stage.order("approve", id=same.id, input=dict(same.opened.input)) == f"done: request {same.id} granted"
-    assert stage.state.requests[1].input is None
+    assert stage.closed()[-1].input is None
 
 
 @pytest.mark.parametrize(
@@ -202,12 +209,44 @@ async def test_large_questions_use_up_the_rows_of_an_iteration_sooner(stage: Sta
     assert len(stage.told) == 12
 
 
+async def test_what_the_state_keeps_of_answered_questions_is_bounded(
+    made: list[Stage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_of, "MOST_ANSWERED", 5)
+    stage = Stage(tmp_path / "s", yes=True)
+    made.append(stage)
+    first = stage.ask("rm first")
+    for number in range(12):
+        stage.ask(f"make {number} {'x' * 20_000}")
+        stage.ask(f"rm {number} {'x' * 20_000}")
+    assert len(stage.state.requests) == 10
+    assert len(encode_json(stage.state)) < 20_000
+    assert stage.order("deny", id=first.id) == f"lost: request {first.id} was already answered"
+    assert stage.order("deny", id=1_000) == "refused: no request 1000"
+    stage.ask("rm 11 " + "x" * 20_000)
+    assert stage.ask("rm 11 " + "x" * 20_000).outcome is None
+
+
+async def test_an_answer_that_was_kept_is_given_once_also_beyond_the_rows_of_an_iteration(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = stage.ask("make")
+    stage.running.over.set()
+    stage.order("approve", id=asked.id)
+    stage.worker(2)
+    monkeypatch.setattr(asking, "MOST_ROWS", 0)
+    assert stage.ask("make").by == f"answer to request {asked.id}"
+    assert stage.ask("make").outcome is None
+
+
 async def test_more_questions_than_anyone_reads_are_denied(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "MOST_OPEN", 2)
     for number in range(3):
         stage.ask(f"make {number}")
     assert [one.outcome for one in stage.state.requests] == [None, None, RequestOutcome.DENIED]
-    assert stage.told == [("q", False, "too many questions wait already", stage.state.requests[-1].opened.input)]
+    assert stage.told == [
+        ("q", False, "too many questions wait already", {"command": "make 2", "description": "say 0"})
+    ]
 
 
 async def test_what_nobody_answers_in_time_is_denied_to_the_worker(made: list[Stage], tmp_path: Path) -> None:
@@ -265,7 +304,8 @@ async def test_kept_answers_and_denials_outlive_a_supervisor(made: list[Stage], 
     after = Stage(tmp_path / "s")
     made.append(after)
     after.worker(2)
-    assert after.ask("make").input == {"command": "make one"}
+    again = after.ask("make")
+    assert (after.closed()[-1].id, after.closed()[-1].input) == (again.id, {"command": "make one"})
     assert after.told[0][3] == {"command": "make one"}
     assert after.ask("rm x").outcome is None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from proctor.approvals import programs
 from proctor.approvals.globs import HOLE
 
-LONGEST = 1 << 16
+LONGEST = 1 << 14
 """Bytes that are parsed of a line and the lines within it."""
 _OPERATORS = re.compile(r"[;&|<>(){}\[\]`$\n\r=,\"']+")
 _HARMLESS = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -199,10 +200,18 @@ def identity(tool: str, given: Mapping[str, Any]) -> tuple[str, str]:
     return tool, msgspec.json.encode(meant, order="sorted").decode()
 
 
-def alike(requests: Iterable[RequestState], tool: str, given: Mapping[str, Any]) -> tuple[RequestState, ...]:
-    """Those requests that asked for the same, oldest first."""
-    wanted = identity(tool, given)
-    return tuple(one for one in requests if one.opened.tool and identity(one.opened.tool, one.opened.input) == wanted)
+def digest(tool: str, given: Mapping[str, Any]) -> str:
+    """The same for two requests that ask for the same, however large they are."""
+    return hashlib.sha256(repr(identity(tool, given)).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def alike(requests: Iterable[RequestState], wanted: str) -> tuple[RequestState, ...]:
+    """Those requests that have this digest, oldest first."""
+    return tuple(
+        one
+        for one in requests
+        if one.opened.tool and (one.opened.digest or digest(one.opened.tool, one.opened.input)) == wanted
+    )
 
 
 def denials(requests: Iterable[RequestState]) -> tuple[RequestState, ...]:

@@ -18,7 +18,7 @@ from proctor.approvals.globs import HOLE
 from proctor.approvals.meaning import DEEPEST, Meaning, TooMuch
 from proctor.approvals.reading import LONGEST, Command, Reading, harmless
 
-MOST_OPENINGS = 2_000
+MOST_OPENINGS = 1_000
 """Characters among them that begin something: the parser's time grows with their square."""
 MOST_COMMANDS = 500
 MOST_LINES = 40

@@ -21,7 +21,9 @@ from proctor.journal.state import (
     State,
     SupervisorFact,
     TaskState,
+    bare,
     metered,
+    remembered,
 )
 from proctor.words import CallEnd, Certainty, CheckpointKind, Phase, Response, TaskStatus, Verdict
 
@@ -398,11 +400,13 @@ def _request_opened(state: State, row: ev.Row, e: ev.RequestOpened) -> Changes:
 @_on(ev.RequestClosed)
 def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
     def closed(request: RequestState) -> RequestState:
+        if request.id == e.kept:
+            return bare(replace(request, told=True))
         if request.id != e.id or request.outcome is not None:
             return request
-        return replace(request, outcome=e.outcome, by=e.by, reason=e.reason, input=e.input, told=e.told)
+        return bare(replace(request, outcome=e.outcome, by=e.by, reason=e.reason, input=e.input, told=e.told))
 
-    return {"requests": tuple(closed(request) for request in state.requests)}
+    return {"requests": remembered(tuple(closed(request) for request in state.requests))}
 
 
 @_on(ev.Noted)

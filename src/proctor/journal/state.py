@@ -5,10 +5,12 @@ The supervisor decides on this value and every surface shows it, so two of them 
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
 import msgspec
+import msgspec.structs
 
 from proctor.journal import events as ev
 from proctor.journal.plateau import PlateauState
@@ -29,6 +31,8 @@ GOOD = frozenset({CheckpointKind.START, CheckpointKind.TASK, CheckpointKind.ASKE
 """Kinds of checkpoint that a rollback without a target may go back to."""
 MOST_PATHS = 200
 """Paths of one kind that the state remembers; the rows have them all."""
+MOST_ANSWERED = 200
+"""Answered requests of one kind, granted or not, that the state remembers."""
 FORMAT = 1
 """Version of the stored snapshot; another one is ignored and the events are folded anew."""
 
@@ -58,7 +62,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request, open while `outcome` is None. `input` and `told` are as in `RequestClosed`."""
+    """A request, open while `outcome` is None. `input` and `told` are as in `RequestClosed`; of one that is answered
+    and told, no input of a tool is left."""
 
     id: int
     opened: ev.RequestOpened
@@ -68,6 +73,27 @@ class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     reason: str = ""
     input: dict[str, Any] | None = None
     told: bool = True
+
+
+def bare(request: RequestState) -> RequestState:
+    """Without the inputs, which only an open request or an answer that is not told yet is looked at for."""
+    if not request.told or not request.opened.digest or request.opened.request is not RequestKind.TOOL:
+        return request
+    return msgspec.structs.replace(request, opened=msgspec.structs.replace(request.opened, input={}), input=None)
+
+
+def remembered(requests: tuple[RequestState, ...]) -> tuple[RequestState, ...]:
+    """Those that are open or not told, and the last of the others."""
+    if len(requests) <= MOST_ANSWERED:
+        return requests
+    answered: Counter[bool] = Counter()
+    kept = []
+    for request in reversed(requests):
+        settled = request.outcome is not None and request.told
+        answered[_granted(request)] += settled
+        if not settled or answered[_granted(request)] <= MOST_ANSWERED:
+            kept.append(request)
+    return tuple(reversed(kept))
 
 
 def _granted(request: RequestState) -> bool:
@@ -191,7 +217,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     decided: int = 0
     requests: tuple[RequestState, ...] = ()
     asked: int = 0
-    """The last request's id; those that a rule granted at once are not kept."""
+    """The last request's id; those that a rule granted at once are not kept, nor those answered long ago."""
     checkpoints: tuple[CheckpointState, ...] = ()
     pruned: dict[str, datetime] = {}
     """Checkpoints that are no more, and since when."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -47,6 +47,8 @@ class Answer:
     by: str
     reason: str = ""
     input: dict[str, Any] | None = None
+    kept: int = 0
+    """The request whose answer this is, given again to the next worker that asks the same."""
 
 
 class Asking:
@@ -56,8 +58,10 @@ class Asking:
         self._s = session
         self._rules = rules
         self._rows: Counter[int] = Counter()
-        self._unwritten: Counter[bytes] = Counter()
+        self._unwritten: Counter[str] = Counter()
         self._hosts: dict[int, asyncio.Future[bool]] = {}
+        self.on_denied: Callable[[str, str], None] | None = None
+        """Told of each denial to the running worker: a name of what was asked, and the same in words."""
 
     def ask(self, ask: Ask, iteration: int, task: ev.TaskId) -> None:
         """A worker asks: a rule answers, or the operator is asked and everything stands still."""
@@ -125,7 +129,8 @@ class Asking:
             for request in self._s.state.open_requests:
                 if (request.opened.request, request.opened.what) == (kind, what):
                     return request.opened
-        return ev.RequestOpened(id=self._s.state.next_request, request=kind, what=what, why=why, **fields)
+        asked = ev.RequestOpened(id=self._s.state.next_request, request=kind, what=what, why=why, **fields)
+        return replace(asked, digest=requests.digest(asked.tool, asked.input)) if asked.tool else asked
 
     async def wait_for(self, opened: ev.RequestOpened) -> RequestState:
         """Write a request that is not a worker's, unless it waits already, and wait for its answer."""
@@ -168,10 +173,14 @@ class Asking:
         by: str,
         reason: str = "",
         changed: dict[str, Any] | None = None,
+        *,
+        kept: int = 0,
     ) -> bool:
-        """Write an answer and pass it on; False if the worker that asked is gone, and the next one will get it."""
+        """Write an answer and pass it on; False if the worker that asked is gone, and the next one will get it. `kept`
+        is the request whose answer it is."""
         told = opened.request is not RequestKind.TOOL or outcome is RequestOutcome.WITHDRAWN or self._waits(opened)
-        self._s.append(ev.RequestClosed(id=opened.id, outcome=outcome, by=by, reason=reason, input=changed, told=told))
+        row = ev.RequestClosed(id=opened.id, outcome=outcome, by=by, reason=reason, input=changed, told=told, kept=kept)
+        self._s.append(row)
         self._tell(opened, Answer(outcome, by, reason, changed))
         self._s.settle_motion()
         return told
@@ -188,16 +197,16 @@ class Asking:
             self._s.notice(f"asks: {opened.what}", f"request:{opened.id}", "high")
             return None
         self._rows[opened.iteration] += 1 + len(encode_json(opened.input)) // LARGE
-        if self._rows[opened.iteration] > MOST_ROWS:
+        if self._rows[opened.iteration] > MOST_ROWS and not answer.kept:
             if answer.outcome is RequestOutcome.DENIED and len(self._unwritten) < MOST_COUNTED:
-                self._unwritten[_digest(opened)] += 1
+                self._unwritten[opened.digest] += 1
             self._tell(opened, answer)
         elif opened.request is RequestKind.TOOL and answer == Answer(RequestOutcome.GRANTED, RULE):
             self._s.append(replace(opened, granted=RULE))
             self._tell(opened, answer)
         else:
             self._s.append(opened)
-            self.close_request(opened, answer.outcome, answer.by, answer.reason, answer.input)
+            self.close_request(opened, answer.outcome, answer.by, answer.reason, answer.input, kept=answer.kept)
         return answer
 
     def _at_once(self, opened: ev.RequestOpened) -> Answer | str:
@@ -207,12 +216,12 @@ class Asking:
         mine = [one for one in self._s.state.requests if one.opened.task == opened.task]
         if (kept := self._kept(opened, mine)) is not None:
             assert kept.outcome is not None
-            return Answer(kept.outcome, _answer_to(kept), kept.reason, kept.input)
+            return Answer(kept.outcome, f"answer to request {kept.id}", kept.reason, kept.input, kept.id)
         ruling = self._rules.decide(opened.tool, opened.input)
         if ruling is Ruling.ALLOW:
             return Answer(RequestOutcome.GRANTED, RULE)
-        denied = requests.denials(requests.alike(requests.denials(mine), opened.tool, opened.input))
-        times = len(denied) + self._unwritten[_digest(opened)]
+        denied = requests.alike(requests.denials(mine), opened.digest)
+        times = len(denied) + self._unwritten[opened.digest]
         if times >= SILENT_DENIALS:
             own = sum(one.by not in (RULE, PROCTOR, CONTRACT, YES) for one in denied)
             return f"denied {times} times already{f', {own} of them by you' if own else ''}; it is asked again"
@@ -223,9 +232,7 @@ class Asking:
 
     def _kept(self, opened: ev.RequestOpened, mine: list[RequestState]) -> RequestState | None:
         """An answer that came too late for the worker that asked, and that nobody was given yet."""
-        untold = [one for one in mine if not one.told]
-        given = {one.by for one in mine} if untold else set()
-        same = [one for one in requests.alike(untold, opened.tool, opened.input) if _answer_to(one) not in given]
+        same = requests.alike((one for one in mine if not one.told), opened.digest)
         return same[-1] if same else None
 
     def _waits(self, opened: ev.RequestOpened) -> bool:
@@ -243,12 +250,5 @@ class Asking:
             assert self._s.running is not None
             given = opened.input if answer.input is None else answer.input
             self._s.running.worker.answer(opened.worker_id, granted, answer.reason, given)
-
-
-def _digest(opened: ev.RequestOpened) -> bytes:
-    """Equal for two requests that ask for the same, however large they are."""
-    return hashlib.sha256(repr(requests.identity(opened.tool, opened.input)).encode("utf-8", "replace")).digest()
-
-
-def _answer_to(request: RequestState) -> str:
-    return f"answer to request {request.id}"
+        if answer.outcome is RequestOutcome.DENIED and self.on_denied is not None and self._waits(opened):
+            self.on_denied(opened.digest, opened.what)

@@ -208,6 +208,8 @@ class Desk(Asking):
             request = self._s.state.request(int(order.args["id"]))
         except (KeyError, TypeError, ValueError):
             raise Refused("which request? name its id") from None
+        if request is None and 0 < int(order.args["id"]) < self._s.state.next_request:
+            raise Lost(f"request {order.args['id']} was already answered")
         if request is None:
             raise Refused(f"no request {order.args['id']}")
         if request.outcome is not None:

@@ -13,7 +13,7 @@ from proctor.words import Dimension, RequestKind, RequestOutcome
 class RequestOpened(Event, frozen=True, tag="request_opened"):
     """Something waits for the operator. `worker_id` is the worker's own name for its question, `agent` the sub-agent
     that asks; one that is not `changeable` can be granted only as it is. One that is `granted` at once, by a rule,
-    waits for nobody and has no other row."""
+    waits for nobody and has no other row. Two that ask for the same have the same `digest`."""
 
     id: int
     request: RequestKind
@@ -27,13 +27,14 @@ class RequestOpened(Event, frozen=True, tag="request_opened"):
     agent: str = ""
     changeable: bool = True
     granted: str = ""
+    digest: str = ""
     dimension: Dimension | None = None
 
 
 class RequestClosed(Event, frozen=True, tag="request_closed"):
     """Answered once: the first answer wins. `by` names who or what (an order, a rule, a flag). `input` is what was
     granted where it is not what was asked for. An answer that is not `told` came when its worker was gone: it is kept
-    for the next one that asks the same."""
+    for the next one that asks the same, whose answer is then the one `kept` of that request."""
 
     id: int
     outcome: RequestOutcome
@@ -41,6 +42,7 @@ class RequestClosed(Event, frozen=True, tag="request_closed"):
     reason: str = ""
     input: dict[str, Any] | None = None
     told: bool = True
+    kept: int = 0
 
 
 class OrderTaken(Event, frozen=True, tag="order_taken"):
