@@ -42,14 +42,14 @@ toolName = ["invoke_agent", "codebase_investigator"]
 decision = "deny"
 priority = 999
 """
-"""Without it reads are never put to the rules, and without the pattern no command that it takes to be harmless. What its
-sub-agents ask it passes on to nobody: it has none."""
+"""Without it reads are never put to the rules, and without the pattern no command that it takes to be harmless. What
+its sub-agents ask it passes on to nobody: it has none."""
 QWEN_ASKS = {"ask": ("Read", "Edit", "Bash", "WebFetch"), "deny": ("Agent",)}
-"""Reads, and commands that it takes to be harmless, it would not put to the rules by itself. Its sub-agents write without
-a question: it has none."""
+"""Reads, and commands that it takes to be harmless, it would not put to the rules by itself. Its sub-agents write
+without a question: it has none."""
 AT_HOME = ("/bin/sh", "-c", 'cd "$HOME" && exec "$0" "$@"')
-"""It works in the folder of its session; where it is started it reads `.env`, by which a workspace would set whatever it
-likes: settings with servers, hooks and permits among it."""
+"""It works in the folder of its session; where it is started it reads `.env`, by which a workspace would set whatever
+it likes: settings with servers, hooks and permits among it."""
 WITH_PATIENCE = ("/bin/sh", "-c", 'GEMINI_EXP="$HOME/.gemini/patience.json" exec "$0" "$@"')
 """Gemini gives up after a minute without a header; what changes that is a flag in a file, named by its whole path."""
 
