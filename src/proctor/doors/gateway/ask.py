@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +23,7 @@ MOST_ERROR = 1024 * 1024
 """Bytes read of an upstream's error."""
 MOST_AT_ONCE = 1024 * 1024
 """Bytes of a body that are sent in one piece."""
+PACKED = "its answer is compressed, which was not asked for"
 REQUEST_IDS = ("request-id", "x-request-id")
 SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that the client library would make up."""
@@ -69,16 +69,14 @@ class Incoming:
         self.request = next((response.headers[name] for name in REQUEST_IDS if name in response.headers), "")
         self.free = 0
         """How many bytes of the chunk that was read last do not end a stream."""
-        self._packed = response.headers.get("Content-Encoding", "identity").lower() in ("gzip", "deflate")
-        self._unpack = _unpacker() if self._packed else bytes
 
     def feed(self, chunk: bytes) -> None:
-        reading, tail, head = self.reading, self._unpack(chunk), b""
+        reading, tail, head = self.reading, chunk, b""
         if self.streams and not reading.complete:
             at = _last_event(tail)
             head, tail = tail[:at], tail[at:]
         reading.feed(head)
-        free = 0 if reading.complete or self._packed else len(head)
+        free = 0 if reading.complete else len(head)
         reading.feed(tail)
         self.free = free if reading.complete else len(chunk)
 
@@ -143,6 +141,8 @@ class Asking:
         response = None
         try:
             response = await send(self._session, outgoing)
+            if packed(response):
+                raise Broken(PACKED)
             if response.status >= 300:
                 held = await at_most(response.content.iter_any(), MOST_ERROR)
                 return Error(response.status, response.reason, response.headers, held)
@@ -165,6 +165,11 @@ class Asking:
     def ms(self) -> int:
         """Since the last try began."""
         return round((time.monotonic() - self.began) * 1000)
+
+
+def packed(response: ClientResponse) -> bool:
+    """Whether an answer is compressed though nobody asked for it: neither usage nor a key can be seen in it."""
+    return response.headers.get("Content-Encoding", "").strip().lower() not in ("", "identity")
 
 
 async def send(session: ClientSession, outgoing: Outgoing) -> ClientResponse:
@@ -192,16 +197,3 @@ def _last_event(chunk: bytes) -> int:
     """Where the last event in a piece of a stream begins; 0 if that is not in this piece."""
     end = len(chunk.rstrip())
     return max(at + len(gap) if (at := chunk.rfind(gap, 0, end)) >= 0 else 0 for gap in (b"\n\n", b"\r\n\r\n"))
-
-
-def _unpacker() -> Callable[[bytes], bytes]:
-    """What makes an answer readable that came packed though nobody asked for it."""
-    unpacking = zlib.decompressobj(wbits=47)
-
-    def unpack(chunk: bytes) -> bytes:
-        try:
-            return unpacking.decompress(chunk, 1 << 24)
-        except zlib.error:
-            return b""
-
-    return unpack

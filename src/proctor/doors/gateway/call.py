@@ -33,11 +33,15 @@ READ_ON = 60.0
 """Seconds that an answer is waited for and read on for its usage when the worker has gone away."""
 END_WAIT = 2.0
 """Seconds to wait for what may follow an answer's own end, where usage has not come yet."""
+MOST_AFTER = 4_096
+"""Bytes that are passed on after an answer's own end."""
+MOST_HELD = 64
+"""Pieces of it that wait for usage to come."""
 PING_EVERY = 20.0
 """Seconds between pings in a stream that waits; a short wait shows nothing."""
 MOST_NAMED = 100
 UNSEEN_RATE = 50
-"""Tokens a second that a model is taken to write where nothing of its answer was seen before it was cut."""
+"""Tokens a second that a model is taken to write, or to think, where no text was seen before its answer was cut."""
 MOST_UNSEEN = 4_096
 FAILED_STATUS = {"anthropic": 502}
 """The status of a failure, by family: one at which clients do not go on for minutes. Others: 400."""
@@ -91,6 +95,8 @@ class Call:
         self._changed: tuple[str, ...] = ()
         self._why = ""
         self._wanted = self._admitted = self._settled = False
+        self._after = 0
+        """Bytes that came after the answer's own end."""
         self._settlement: asyncio.Task[None] | None = None
 
     @property
@@ -135,7 +141,7 @@ class Call:
         self._wanted = True
         most, pays = asked.most_output, self._upstream.subscription
         prefix = self._estimate.prefix
-        wanted = Wanted(self.id, asked.api, asked.model, prefix, most, pays, asked.tier)
+        wanted = Wanted(self.id, asked.api, self._word(asked.model, 200), prefix, most, pays, asked.tier)
         said = await house.steward.admit(wanted)
         if isinstance(said, Denied):
             self._why = said.message
@@ -215,13 +221,16 @@ class Call:
     async def _pass(self, incoming: Incoming, chunk: bytes, held: list[bytes]) -> None:
         """Pass a chunk on or hold it: of a stream the event that ends it, of another answer always the last chunk."""
         if self._settled:
+            self._after += len(chunk)
+            if self._after > MOST_AFTER:
+                raise ConnectionError  # nobody counts what is said there
             await self._answer.write(chunk)
         elif incoming.streams:
             if incoming.free:
                 await self._answer.write(chunk[: incoming.free])
             if incoming.free < len(chunk):
                 held.append(chunk[incoming.free :])
-                if incoming.reading.final:
+                if incoming.reading.final or len(held) == MOST_HELD:
                     await self._end(held)
         else:
             if held:
@@ -315,16 +324,17 @@ class Call:
     async def _usage(self, end: CallEnd, reading: Reading | None) -> tuple[Usage, Source]:
         if end not in (CallEnd.ANSWERED, CallEnd.CUT):
             return Usage(), Source.MEASURED
-        if reading is None:
-            unseen = min(self._asking.ms() * UNSEEN_RATE // 1000, self._asked.most_output or MOST_UNSEEN)
-            return Usage(input=self._estimate.prefix, output=unseen), Source.ESTIMATED
-        if reading.usage is not None and reading.final:
+        usage = (reading and reading.usage) or Usage()
+        text = reading.generated() if reading and not (reading.final and usage.output) else b""
+        if reading and reading.final and usage.prefix and (usage.output or not text):
             if end is CallEnd.ANSWERED:
-                self._house.meter.learn(self._asked, self._estimate, reading.usage)
-            return reading.usage, Source.MEASURED
-        seen = await self._house.meter.generated(reading.generated(), self._model)
-        usage = reading.usage or Usage(input=self._estimate.prefix)
-        return replace(usage, output=max(usage.output, seen)), Source.ESTIMATED
+                self._house.meter.learn(self._asked, self._estimate, usage)
+            return usage, Source.MEASURED
+        output = await self._house.meter.generated(text, self._model)
+        if not text and end is CallEnd.CUT:
+            output = min(self._asking.ms() * UNSEEN_RATE // 1000, self._asked.most_output or MOST_UNSEEN)
+        usage = usage if usage.prefix else replace(usage, input=self._estimate.prefix)
+        return replace(usage, output=max(usage.output, output)), Source.ESTIMATED
 
     def _row(self, end: CallEnd, reading: Reading | None, usage: Usage, source: Source) -> ModelCall:
         named = reading.named if reading else []
@@ -352,7 +362,7 @@ class Call:
             message=self._word(reading.message, 200) if reading else "",
             request=self._word(self._incoming.request, 200) if self._incoming else "",
             agent=self._word(self._asked.agent, 100),
-            tier=self._word((reading and reading.tier) or self._asked.tier, 40),
+            tier=self._word(reading.tier if reading else self._asked.tier, 40),
             changed=self._changed,
             why=self._word(self._why, 300) if end is not CallEnd.ANSWERED else "",
         )

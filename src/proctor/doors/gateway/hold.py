@@ -60,6 +60,8 @@ class Limit:
         self._steward = steward
         self._upstream = upstream
         self._until = 0.0
+        self._latest = 0.0
+        """The same by the clock that nobody sets: a wait is over by either."""
         self._why = ""
         self._waiting: dict[int, float] = {}
         self._next = 0
@@ -68,7 +70,11 @@ class Limit:
 
     @property
     def on(self) -> bool:
-        return time.time() < self._until
+        return self._left > 0
+
+    @property
+    def _left(self) -> float:
+        return min(self._until - time.time(), self._latest - time.monotonic())
 
     @contextmanager
     def waits(self) -> Iterator[int]:
@@ -86,13 +92,14 @@ class Limit:
     def hit(self, limited: Limited, tries: int) -> None:
         """The provider said: later. Where it does not say when, the steps grow with the tries."""
         seconds = min(2.0**tries, LONGEST_STEP) if limited.seconds is None else limited.seconds + MARGIN
-        self._until = max(self._until, time.time() + seconds)
+        if seconds > self._left:
+            self._until, self._latest = time.time() + seconds, time.monotonic() + seconds
         self._why = limited.why
 
     async def over(self, mine: int) -> None:
         """Returns when the provider may be asked again."""
         since = self._waiting.setdefault(mine, time.time())
-        while (left := self._until - time.time()) > 0:
+        while (left := self._left) > 0:
             if self._until - since > TOLD_FROM and self._told != self._until:
                 self._told = self._until
                 self._steward.limited(self._upstream, self._why, self._until)

@@ -105,7 +105,7 @@ class Mask:
     def text(self, text: str) -> str:
         if not self._keys:
             return text
-        return self.whole(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        return self.whole(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
 def _begun(data: bytes, key: bytes) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from aiohttp import ClientError, ClientSession
 
 from proctor.doors.gateway.answer import Answer
-from proctor.doors.gateway.ask import Outgoing, send
+from proctor.doors.gateway.ask import PACKED, Outgoing, packed, send
 from proctor.doors.gateway.hold import Hold
 from proctor.doors.gateway.port import Upstream
 from proctor.doors.gateway.providers.base import Refusal
@@ -51,6 +51,9 @@ class Passing:
 
     async def _pass(self, outgoing: Outgoing) -> None:
         async with await send(self._session, outgoing) as response:
+            if packed(response):
+                await self._answer.say(self._failure(f"the upstream {self._upstream.name}: {PACKED}"))
+                return
             await self._answer.begin(response.status, response.reason, end_to_end(response.headers))
             async for chunk in response.content.iter_any():
                 await self._answer.write(chunk, drain=True)

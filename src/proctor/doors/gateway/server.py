@@ -29,6 +29,7 @@ from proctor.doors.gateway.meter import Meter
 from proctor.doors.gateway.passing import Passing
 from proctor.doors.gateway.port import Rules, Steward
 from proctor.doors.gateway.providers.base import Asked, Provider, Refusal
+from proctor.doors.gateway.providers.body import marks
 from proctor.doors.gateway.record import Recorder
 from proctor.doors.hosts import HostDoor
 from proctor.journal.events import TaskId
@@ -42,7 +43,14 @@ MOST_BODY: Final = 64 * 1024 * 1024
 """Bytes of one request; a clear refusal beyond."""
 MOST_BODIES: Final = 256 * 1024 * 1024
 """Bytes of all requests that are being read or under way."""
+BIG: Final = 64 * 1024
+WEIGHT: Final = 200
+"""Bytes that a value in a body of more than `BIG` may take once it is read."""
 MOST_CONNECTIONS: Final = 128
+MOST_CALLS: Final = 2 * MOST_CONNECTIONS
+"""Requests under way, those among them whose worker has hung up and whose answer is read on."""
+MOST_HEAD: Final = 1 << 20
+"""Bytes of a request before its headers are whole."""
 SWEEP: Final = 30.0
 MOST_IDLE: Final = 10
 """Sweeps in which nothing more came of a request that had begun, before its connection is closed. While calls are held
@@ -69,6 +77,7 @@ class Connection(web.RequestHandler):
         )
         self._server = server
         self.call: Call | Passing | None = None
+        self._head = 0
         self.partial = False
         """Whether a request has begun to come and is not whole."""
         self.idle = 0
@@ -86,6 +95,10 @@ class Connection(web.RequestHandler):
         self.idle = 0
         self.partial = self.partial or self.call is None
         super().data_received(data)
+        still_waiting = self._waiter is not None and not self._waiter.done()
+        self._head = self._head + len(data) if still_waiting else 0
+        if self._head > MOST_HEAD:
+            self.force_close()
 
 
 class Server(web.Server):
@@ -235,9 +248,15 @@ class Gateway:
                     raise _TooLarge
                 pieces.append(piece)
             connection.partial = False
-            came = _Came(request.method, request.raw_path, request.headers, b"".join(pieces), connection, answer)
+            raw = b"".join(pieces)
             del pieces
-            await self._route(came)
+            if len(raw) > BIG:
+                values = marks(raw) * WEIGHT
+                taken += values
+                self._bodies += values
+                if self._bodies > MOST_BODIES:
+                    raise _TooLarge
+            await self._route(_Came(request.method, request.raw_path, request.headers, raw, connection, answer))
         except _TooLarge:
             answer.last = True
             await answer.say(plain(413, f"a request may have {MOST_BODY >> 20} MB, and {MOST_BODIES >> 20} MB in all"))
@@ -252,6 +271,9 @@ class Gateway:
         house = self._house
         if house is None or came.answer.gone:
             came.answer.abort()
+            return
+        if len(self._calls) >= MOST_CALLS:
+            await came.answer.say(plain(400, f"more than {MOST_CALLS} requests are under way"))
             return
         rules = self._steward.rules()
         came.answer.mask = Mask(one.key for one in rules.upstreams)
