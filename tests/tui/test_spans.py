@@ -51,6 +51,8 @@ def test_wrapped_text_loses_nothing_but_spaces_unless_it_says_so(text: str, room
 def test_wrapping_breaks_at_spaces_and_under_long_words() -> None:
     assert wrap("read in chunks and keep the rest", 15, 3) == ["read in chunks", "and keep the", "rest"]
     assert wrap("x" * 25, 10, 2) == ["x" * 10, "x" * 9 + "…"]
+    assert wrap("see /one/two/three-four/five, too", 12, 9) == ["see /one/", "two/", "three-four/", "five, too"]
+    assert wrap("/absolutely/x", 10, 3) == ["/absolutel", "y/x"]
 
 
 @given(of=LINES)

@@ -128,7 +128,8 @@ def fit(fields: Sequence[tuple[int, Line]], room: int, gap: int = 3) -> Line:
 
 
 def wrap(text: str, room: int, rows: int) -> list[str]:
-    """The text in at most `rows` rows of `room` cells, broken at spaces where there are any; `…` marks a cut."""
+    """The text in at most `rows` rows of `room` cells, broken at spaces where there are any, and within a longer word
+    after a `/`; `…` marks a cut."""
     if room <= 1 or rows <= 0:
         return []
     found: list[str] = []
@@ -139,9 +140,13 @@ def wrap(text: str, room: int, rows: int) -> list[str]:
             rest = ""
             break
         head = set_cell_size(rest, room).rstrip() or rest[:1]
-        if rest[len(head) : len(head) + 1] != " " and (space := head.rfind(" ")) > 0:
+        if rest[len(head) : len(head) + 1] != " ":
+            space, slash = head.rfind(" "), head.rfind("/")
             word = rest[space + 1 :].partition(" ")[0]
-            head = head[:space] if cell_len(word) <= room else head
+            if cell_len(word) > room and slash > space + 1:
+                head = head[: slash + 1]
+            elif space > 0 and (cell_len(word) <= room or "/" in word):
+                head = head[:space]
         found.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
     if rest:
