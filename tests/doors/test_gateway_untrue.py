@@ -192,3 +192,15 @@ def test_a_wait_ends_though_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatc
     limit.hit(Limited("later", 10), 1)
     now["time"] += 11  # slept through
     assert not limit.on
+
+
+async def test_a_long_answer_that_was_a_connection_s_last_does_not_break_the_gateway_s_end(tmp_path: Path) -> None:
+    async with gate(tmp_path, says(message("x" * 5_000_000))) as made:
+        reader, writer = await asyncio.open_unix_connection(str(made.socket), limit=1024)
+        body = json.dumps(messages()).encode()
+        head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % len(body) + body)
+        await made.rows(1)
+        assert len(await asyncio.wait_for(reader.read(), 5)) > 5_000_000
+        await made.gateway.stop()
+        writer.close()
