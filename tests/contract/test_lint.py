@@ -30,7 +30,7 @@ budget:
 progress: {checks: [{run: [sh, -c, "exit 0"]}, {run: [ls], optional: true}]}
 termination: {final: {run: [ls, -l], timeout: 90s, expect: ok}}
 """
-OFF = "progress: {plateau: {no_change: 0, shrinking: 0, same_failure: 0}}"
+OFF = "progress: {plateau: {no_change: 0, shrinking: 0, same_failure: 0, revisit: 0, no_op: 0, stalled: 0}}"
 TASKS = [{"id": n, "task": f"task {n}"} for n in (1, 2, 3)]
 
 

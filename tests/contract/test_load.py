@@ -53,7 +53,7 @@ progress:
   checks: [{run: [pytest, -q], timeout: 5m}, {run: [ruff, check], optional: yes, expect: 3 passed}]
   on_failed: rollback
   on_tampering: park
-  plateau: {no_change: 4, shrinking: 0, same_failure: 3, revisit: 0, on_plateau: stop}
+  plateau: {no_change: 4, shrinking: 0, same_failure: 3, revisit: 0, no_op: 0, stalled: 9, cycle: 0, on_plateau: stop}
 termination:
   final: {run: [pytest, -q], allow_vacuous: true}
 approvals:
@@ -104,7 +104,8 @@ def test_every_key_that_runs_is_read_into_base_units(write: Write) -> None:
     first, second = contract.progress.checks
     assert (first.run, first.timeout, first.optional) == (("pytest", "-q"), 300.0, False)
     assert (second.optional, second.expect) == (True, "3 passed")
-    assert contract.progress.plateau.windows == {Rule.NO_CHANGE: 4, Rule.SAME_FAILURE: 3}
+    assert contract.progress.plateau.windows == {Rule.NO_CHANGE: 4, Rule.SAME_FAILURE: 3, Rule.STALLED: 9}
+    assert contract.progress.plateau.loops == {"same_call": 4, "same_error": 4, "same_denial": 2}
     assert contract.progress.plateau.on_plateau == (Response.STOP,)
     assert contract.termination.final is not None
     assert contract.approvals.expire == 1_800_000
@@ -125,7 +126,7 @@ def test_all_but_goal_worker_one_ceiling_and_one_check_has_a_default(write: Writ
     assert (contract.budget.alert, contract.budget.soft) == (50, 70)
     assert contract.budget.at_soft == (AtSoft.NARROW, AtSoft.SKIP_OPTIONAL_CHECKS)
     assert contract.budget.ceilings[Dimension.ITERATIONS].reserve == 10
-    assert set(contract.progress.plateau.windows.values()) == {3}
+    assert list(contract.progress.plateau.windows.values()) == [3, 3, 3, 2, 2, 6]
     assert contract.sandbox.kind is SandboxKind.BWRAP
     assert contract.approvals.expire is None
 
@@ -242,7 +243,6 @@ def test_degrade_is_for_tokens_and_cost_and_needs_a_cheaper_model(refusal: Refus
         ("progress", "{checks: [{run: [x], repeat: 2}]}"), ("progress", "{checks: [{run: [x], artifact: a.html}]}"),
         ("progress", "{checks: [{run: [x], schema: s.json}]}"),
         ("progress", "{checks: [{run: [x]}], smoke: {run: [y]}}"),
-        ("progress", "{checks: [{run: [x]}], plateau: {stalled: 6}}"),
         ("actions", "{mail: {run: [x]}}"), ("termination", "{final: {run: [x], page: index.html}}"),
     ],
 )  # fmt: skip
@@ -286,9 +286,7 @@ def test_a_host_that_could_be_read_in_two_ways_is_refused(refusal: Refusal, host
 
 def test_what_is_not_built_yet_may_be_set_to_off(write: Write) -> None:
     text = "state: {commits: none, environment: {secrets: [], setup: null}}\nactions: {}\n"
-    progress = (
-        "progress: {checks: [{run: [x], repeat: 1, artifact: off}], smoke: null, plateau: {stalled: 0, no_op: 0}}\n"
-    )
+    progress = "progress: {checks: [{run: [x], repeat: 1, artifact: off}], smoke: null}\n"
     load(write("".join(SMALLEST.splitlines(keepends=True)[:3]) + progress + text))
 
 

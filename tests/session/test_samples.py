@@ -31,9 +31,14 @@ def test_plateau_fires_within_its_window_and_exits_with_4(sample: Make) -> None:
     assert code == 4, output
     fired = [e for e in workspace.events("plateau_fired") if isinstance(e, ev.PlateauFired)]
     ended = [e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded)]
-    assert fired
+    suspected = [e for e in workspace.events("plateau_signal") if isinstance(e, ev.PlateauSignal)]
+    briefs = [
+        (workspace.path / ".proctor" / "iterations" / f"{e.iteration:04}" / "brief.md").read_text() for e in ended
+    ]
+    assert [(e.rule, e.iteration) for e in suspected[:1]] == [("same_failure", 3)]
+    assert ["## Change the approach" in brief for brief in briefs] == [False, False, False, True]
     assert fired[0].evidence
-    assert len(ended) == 3
+    assert "after the nudge" in fired[0].why
     state = workspace.state()
     assert state is not None
     assert state.why is not None
@@ -54,7 +59,7 @@ def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sa
     counted = [
         e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded) and e.how != "interrupted"
     ]
-    assert len(counted) == 3
+    assert len(counted) == 4
 
 
 @pytest.mark.parametrize("mode", ["reports", pytest.param("none", marks=pytest.mark.cases), "under"])

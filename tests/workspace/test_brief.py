@@ -7,10 +7,12 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from proctor.journal.events import CheckFact, Judged
+from proctor.journal.plateau import PlateauState
 from proctor.journal.state import TaskState
-from proctor.words import Phase, TaskStatus, Verdict
+from proctor.words import Light, Phase, TaskStatus, Verdict
 from proctor.workspace.brief import LOG_TAIL, BriefInputs, build
 
 CHECK = CheckFact(run=("pytest", "-q", "tests/a b.py"), timeout=60, expect="2 passed")
@@ -82,6 +84,21 @@ def test_notes_and_a_narrow_scope_belong_to_the_task() -> None:
 def test_a_task_that_a_plateau_narrowed_is_narrow() -> None:
     narrowed = TaskState(id=14, task="x", narrow=True)
     assert "## Narrow scope" in build(inputs(tasks=(narrowed,), task=narrowed), 10_000, count).text
+
+
+def test_what_the_plateau_rules_hold_against_the_task_stands_before_the_operators_words() -> None:
+    evidence = ("iterations 1, 2, 3: the same failure each time", "iteration 3, task 14: failed\x1b[31m", *"abcdefgh")
+    stuck = PlateauState(light=Light.SUSPECT, rule="same_failure", evidence=evidence, task=14)
+    text = build(inputs(stuck=stuck, notes=("Mind the tax.",)), 10_000, count).text
+    assert_in_order(
+        text, "## What the last check said", "## Change the approach", "(same_failure)", "- iterations 1, 2,"
+    )
+    assert "\x1b" not in text
+    assert "- g" not in text
+    assert "## Change the approach" not in build(inputs(stuck=replace(stuck, task=13)), 10_000, count).text
+    assert "## Change the approach" not in build(inputs(stuck=replace(stuck, light=Light.QUIET)), 10_000, count).text
+    circles = build(inputs(stuck=PlateauState(loop=("4 times the same call", "read a.py"))), 10_000, count).text
+    assert_in_order(circles, "## Do not go round in circles", "- 4 times the same call\n- read a.py")
 
 
 def test_a_last_verdict_that_passed_and_missing_files_leave_no_noise() -> None:

@@ -9,7 +9,7 @@ from proctor.contract.model import Ceiling, Check, Contract
 from proctor.contract.queue import Queue
 from proctor.contract.values import AgentSettings, Commits, Git, OnFailed, OnTampering, SandboxKind
 from proctor.units import format_amount, format_duration, format_size
-from proctor.words import AtSoft, Dimension, Exhaustion, Response, Rule
+from proctor.words import AtSoft, Dimension, Exhaustion, LoopRule, Response, Rule
 
 _SOFT = {
     AtSoft.NARROW: "the next brief asks for less",
@@ -35,6 +35,12 @@ _RULES = {
     Rule.REVISIT: "an earlier tree comes back",
     Rule.NO_OP: "nothing is changed",
     Rule.STALLED: "no task is verified",
+}
+_LOOPS = {
+    LoopRule.SAME_CALL: "the same call with the same result",
+    LoopRule.SAME_ERROR: "the same error",
+    LoopRule.CYCLE: "the same two to four calls in a row",
+    LoopRule.SAME_DENIAL: "the same denied more than",
 }
 _RESPONSES = {
     Response.NARROW: "ask for less",
@@ -163,7 +169,13 @@ def progress(contract: Contract, queue: Queue) -> Iterator[str]:
     if plateau.windows:
         watched = ", ".join(f"{_RULES[rule]} over {window} iterations" for rule, window in plateau.windows.items())
         answers = ", ".join(_RESPONSES[response] for response in plateau.on_plateau)
-        yield f"Only motion: {watched}. Then, in this order: {answers}."
+        yield (
+            f"Only motion: {watched}. One of these alone is suspected, and the next brief says so; it is a plateau if two "
+            f"hold together, one holds on after that, nothing is changed or no task is verified. Then: {answers}."
+        )
+    if plateau.loops:
+        circles = ", ".join(f"{_LOOPS[rule]} {times} times" for rule, times in plateau.loops.items())
+        yield f"An iteration ends when its worker runs in circles: {circles}. Slow and changing polls are none."
 
 
 def termination(contract: Contract) -> Iterator[str]:

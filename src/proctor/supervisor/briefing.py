@@ -36,6 +36,7 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
         spec=(files.read_optional(s.workspace, task.spec) or "") if task.spec else "",
         notes=state.notes,
         narrow=narrow,
+        stuck=state.plateau,
         tasks_file=names.tasks,
         progress_file=names.progress,
     )

@@ -49,6 +49,8 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
             "state": state.plateau.light,
             "rule": state.plateau.rule,
             "evidence": list(state.plateau.evidence),
+            "why": state.plateau.why,
+            "advice": state.plateau.advice,
         },
         "requests": [
             {

@@ -28,6 +28,7 @@ from proctor.words import (
     CheckpointKind,
     IterationEnd,
     Level,
+    Light,
     Phase,
     RequestOutcome,
     Response,
@@ -45,7 +46,8 @@ KINDS = (
     "session_started", "rebound", "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
     "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "exposed", "taken_over", "quarantined",
     "autorun", "task_moved", "checkpoint_taken", "checkpoint_confirmed", "checkpoints_pruned", "rolled_back",
-    "level_crossed", "ceiling_raised", "degraded", "plateau_signal", "plateau_fired", "plateau_reset",
+    "level_crossed", "ceiling_raised", "degraded",
+    "plateau_signal", "plateau_fired", "plateau_cleared", "plateau_reset", "loop_seen",
     "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged", "task_committed",
 )  # fmt: skip
 """Kinds of rows that the log or the screen looks at."""
@@ -160,7 +162,11 @@ RESPONSES = {
     Response.PARK: "the session parks",
     Response.STOP: "the session stops",
 }
-_ENDED = {IterationEnd.START_FAILED: "could not start", IterationEnd.OPERATOR: "ended by you"}
+_ENDED = {
+    IterationEnd.START_FAILED: "could not start",
+    IterationEnd.OPERATOR: "ended by you",
+    IterationEnd.LOOPING: "ran in circles",
+}
 _TAMPERED: dict[str, str] = {
     TamperKind.CHANGED: "frozen files changed",
     TamperKind.ADDED: "new in a protected place",
@@ -270,7 +276,17 @@ def _ceiling_raised(e: ev.CeilingRaised) -> Told:
 
 
 def _plateau_fired(e: ev.PlateauFired) -> Told:
-    return "plateau", f"{e.rule} over {e.window}: {RULES[e.rule]}; {RESPONSES[e.response]}", Role.DANGER
+    why = f" ({e.why})" if e.why else ""
+    return "plateau", f"{e.rule} over {e.window}: {RULES[e.rule]}{why}; {RESPONSES[e.response]}", Role.DANGER
+
+
+def _loop_seen(e: ev.LoopSeen) -> Told:
+    ended = e.light is Light.FIRING
+    return (
+        "circles",
+        f"{'the iteration ends' if ended else 'a warning'}: {' · '.join(e.evidence[:2])}",
+        Role.DANGER if ended else Role.ATTENTION,
+    )
 
 
 def _request_opened(e: ev.RequestOpened) -> Told:
@@ -374,6 +390,8 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Degraded: _degraded,
     ev.PlateauSignal: lambda e: ("plateau", f"suspect: {RULES[e.rule]}, {counted(e.window, 'iteration')}"),
     ev.PlateauFired: _plateau_fired,
+    ev.PlateauCleared: lambda _: ("plateau", "no rule holds any more", Role.DIM),
+    ev.LoopSeen: _loop_seen,
     ev.PlateauReset: lambda e: ("plateau", "counters start anew" + (f", by {e.by}" if e.by else "")),
     ev.RequestOpened: _request_opened,
     ev.RequestClosed: _request_closed,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proctor.journal.events import CheckFact
+from proctor.journal.plateau import PlateauState
 from proctor.journal.state import TaskState
 from proctor.text import safe_line
 from proctor.units import format_duration
-from proctor.words import TaskStatus, Verdict
+from proctor.words import Light, Rule, TaskStatus, Verdict
 
 LOG_TAIL = 12_000
 """Characters of the log that a brief holds at most: some sixty entries."""
@@ -32,6 +33,27 @@ The budget for this task is small. Make the smallest change that lets the check 
 No refactoring, no detours, no second attempt at what already works. If it cannot be done small, write down why
 and end.
 """
+_NUDGE = """\
+## Change the approach
+
+What was tried on this task does not move it ({rule}). What the harness measured:
+
+{evidence}
+Do not do the same again. Read the check and how it fails, write down in one line why it fails, and only then take a way
+that differs in kind from those in the log, not in detail.{more}
+"""
+_NUDGES = {
+    Rule.REVISIT: "The work goes to and fro: if two demands exclude each other, say which, and end.",
+    Rule.NO_OP: "The last workers changed nothing: if something hinders you, say what it is, and end.",
+}
+_CIRCLE = """\
+## Do not go round in circles
+
+The last worker repeated itself until it was told or ended for it:
+
+{evidence}"""
+_EVIDENCE, _EVIDENCE_LINE = 8, 300
+"""Lines of evidence, and characters of each."""
 _ENDING = """\
 ## How it ends
 
@@ -44,7 +66,8 @@ you), write as a few short lines at the end of {progress}.
 
 @dataclass(frozen=True, slots=True)
 class BriefInputs:
-    """What a brief is built from: texts of the files, the queue, and the task at hand, one of `tasks`."""
+    """What a brief is built from: texts of the files, the queue, and the task at hand, one of `tasks`. `stuck` is how
+    the plateau rules stand: what they hold against this task is said once, in its next brief."""
 
     goal: str
     plan: str
@@ -55,6 +78,7 @@ class BriefInputs:
     spec: str = ""
     notes: tuple[str, ...] = ()
     narrow: bool = False
+    stuck: PlateauState = field(default_factory=PlateauState)
     tasks_file: str = "tasks.json"
     progress_file: str = "PROGRESS.md"
 
@@ -150,12 +174,28 @@ def _task(inputs: BriefInputs) -> str:
             failing.append(f"- and {len(task.last.failing) - _FAILING} more\n")
         reason = f"{task.last.verdict}: {safe_line(task.last.reason)}".removesuffix(": ")
         sections.append(f"## What the last check said\n\n{reason}\n{''.join(failing)}")
+    sections += _nudges(inputs.stuck, task)
     if inputs.notes:
         sections.append("## From the operator\n\n" + "".join(f"- {note.strip()}\n" for note in inputs.notes))
     if inputs.narrow or task.narrow:
         sections.append(_NARROW)
     sections.append(_ENDING.format(tasks=safe_line(inputs.tasks_file), progress=safe_line(inputs.progress_file)))
     return "\n".join(sections)
+
+
+def _nudges(stuck: PlateauState, task: TaskState) -> list[str]:
+    """What a worker is told of the plateau that its task is on, and of the circles that the last one ran in."""
+    found = []
+    if stuck.light is not Light.QUIET and stuck.rule and stuck.task in (None, task.id):
+        more = f" {_NUDGES[Rule(stuck.rule)]}" if stuck.rule in _NUDGES else ""
+        found.append(_NUDGE.format(rule=safe_line(stuck.rule), evidence=_evidence(stuck.evidence), more=more))
+    if stuck.loop:
+        found.append(_CIRCLE.format(evidence=_evidence(stuck.loop)))
+    return found
+
+
+def _evidence(lines: tuple[str, ...]) -> str:
+    return "".join(f"- {safe_line(one, _EVIDENCE_LINE)}\n" for one in lines[:_EVIDENCE])
 
 
 def _checks(checks: tuple[CheckFact, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proctor.journal.state import State
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.entries import RESPONSES, RULES
@@ -12,7 +13,7 @@ from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
 from proctor.units import counted
-from proctor.words import CheckpointKind, Exhaustion, RequestKind, Rule, SessionStatus, TaskStatus
+from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, Rule, SessionStatus, TaskStatus
 
 _WHY = {
     "provider_limit": "the provider's limit is reached; it goes on by itself",
@@ -68,21 +69,48 @@ def banner(view: View) -> Banner | None:
         return Banner(Role.TEXT, f"{ways.get(rolled.way, way)} {target}", (text,), verbs)
     if view.ceiling is not None:
         return _ceiling(view)
-    return _resting(view)
+    return _resting(view) or (_moving(view) if state.status is SessionStatus.RUNNING else None)
+
+
+def _words(rule: str) -> str:
+    return RULES[Rule(rule)] if rule in set(Rule) else safe_line(rule, 40)
+
+
+def _advice(state: State) -> tuple[str, ...]:
+    return (f"→ {safe_line(state.plateau.advice, 300)}",) if state.plateau.advice else ()
+
+
+def _moving(view: View) -> Banner | None:
+    """What the plateau rules hold against a session that goes on."""
+    state = view.state
+    assert state is not None
+    seen = state.plateau
+    if seen.light is Light.QUIET or not seen.rule:
+        return None
+    firing = seen.light is Light.FIRING
+    done = RESPONSES[view.fired.response] if firing and view.fired else "the next brief says so, once"
+    facts = f"{safe_line(seen.rule, 40)} · {done}"
+    lines = (facts, *(f"· {safe_line(one, 300)}" for one in seen.evidence[:1]), *_advice(state))
+    verbs: Verbs = (("note", "note …"), ("diff", "diff"), ("rollback", "back to the last good state"))
+    headline = f"Plateau{'' if firing else ' suspected'}: {_words(seen.rule)}"
+    return Banner(Role.DANGER if firing else Role.TEXT, headline, lines, verbs)
 
 
 def _plateau(view: View) -> Banner:
     state, fired = view.state, view.fired
     assert state is not None
     rule = state.plateau.rule or ""
-    words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
+    words = _words(rule)
     known = fired if fired and str(fired.rule) == rule else None
     facts = [safe_line(rule, 40) + (f" over {counted(known.window, 'iteration')}" if known else "")]
     if state.plateau.task is not None:
         facts.append(f"task {safe_line(str(state.plateau.task), 12)}")
     if known:
         facts.append(RESPONSES[known.response])
-    evidence = (" · ".join(facts), *(f"· {safe_line(one, 300)}" for one in state.plateau.evidence[:4]))
+    if state.plateau.why:
+        facts.append(safe_line(state.plateau.why, 120))
+    shown = (f"· {safe_line(one, 300)}" for one in state.plateau.evidence[:4])
+    evidence = (" · ".join(facts), *shown, *_advice(state))
     asked = any(request.opened.request is RequestKind.PLATEAU for request in view.requests)
     verbs: Verbs = (("rollback", "back to the last good state"), ("note", "note …"), ("diff", "diff"))
     if not asked:

@@ -72,6 +72,11 @@ def drift(view: View, room: int, rows: int = 100, key: str = "") -> list[Line]:
     if light is not Light.QUIET:
         words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
         found.extend(line((f"  {row}", Role.DIM)) for row in wrap(words, room - 2, 2))
+        first = safe_line(next(iter(state.plateau.evidence), ""), 300)
+        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(first, room - 2, 2))
+    if state.plateau.loop:
+        said = shorten(safe_line(state.plateau.loop[0], 300), max(0, room - 11))
+        found.append(line(("◐ circles  ", Role.TEXT), (said, Role.TEXT)))
     if state.false_claims:
         found.append(line(("● victory  ", Role.TEXT), (f"false claims {state.false_claims:,}", Role.TEXT)))
     if state.tampered:
