@@ -170,8 +170,8 @@ def progress(contract: Contract, queue: Queue) -> Iterator[str]:
         watched = ", ".join(f"{_RULES[rule]} over {window} iterations" for rule, window in plateau.windows.items())
         answers = ", ".join(_RESPONSES[response] for response in plateau.on_plateau)
         yield (
-            f"Only motion: {watched}. One of these alone is suspected, and the next brief says so; it is a plateau if two "
-            f"hold together, one holds on after that, nothing is changed or no task is verified. Then: {answers}."
+            f"Only motion: {watched}. One of these alone is suspected, and the next brief says so; a plateau is two "
+            f"together, one that holds on after that, and the last two at once. Then, in this order: {answers}."
         )
     if plateau.loops:
         circles = ", ".join(f"{_LOOPS[rule]} {times} times" for rule, times in plateau.loops.items())
