@@ -204,3 +204,20 @@ async def test_a_long_answer_that_was_a_connection_s_last_does_not_break_the_gat
         assert len(await asyncio.wait_for(reader.read(), 5)) > 5_000_000
         await made.gateway.stop()
         writer.close()
+
+
+async def test_what_a_provider_has_kept_of_a_conversation_is_expected_to_be_read_again(tmp_path: Path) -> None:
+    usage = {"input_tokens": 90_000, "output_tokens": 1_000}
+    answer = {"id": "r1", "status": "completed", "output": [], "usage": usage}
+    async with gate(tmp_path, says(answer)) as made:
+        for more in ({}, {"previous_response_id": "r1"}, {}):
+            await made.post({"model": "m-1", "input": "x" * 800, **more}, "/v1/responses")
+        first, second, third = (one.prefix for one in made.owner.wanted)
+        assert second >= 91_000 + first
+        assert third < 91_000
+
+
+async def test_a_body_is_read_upstream_as_it_was_read_here(tmp_path: Path) -> None:
+    async with gate(tmp_path, says(message())) as made:
+        await made.post(messages(), headers={"Content-Type": "application/json; charset=utf-7"})
+        assert made.provider.seen[0].headers["Content-Type"] == "application/json"

@@ -176,6 +176,7 @@ class Call:
             self._record.keep(self.id, "request", body, self._answer.mask)
         url = address(self._upstream, path or asked.path)
         sent = asking(headers, self._upstream, self._provider.family)
+        sent["Content-Type"] = "application/json"  # no charset in which the body would say something else
         return Outgoing("POST", url, sent, body, self._upstream.proxy)
 
     # --- waiting ------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from proctor.budget.dimensions import Usage
 from proctor.doors.gateway import tokens
 from proctor.doors.gateway.providers.base import Asked
 
+KEPT = ("previous_response_id", "conversation", "cachedContent", "cached_content")
+"""Keys of what a provider has kept of a conversation, which is read again and cannot be seen."""
 FEW_BYTES = 512
 SHORT_TAIL = 4_096
 """So few bytes, and so few of a new tail, are taken for a token in four of them: a thread to count them would take
@@ -48,6 +50,8 @@ class Meter:
         self._pool = ThreadPoolExecutor(1, "gateway-count")
         self._known: OrderedDict[Hashable, tuple[Estimate, float]] = OrderedDict()
         self._ratio = 1.0
+        self._longest = 0
+        """Tokens of the longest conversation so far."""
         self._answered: OrderedDict[bytes, set[str]] = OrderedDict()
 
     def warm(self) -> None:
@@ -70,7 +74,7 @@ class Meter:
         else:
             ratio, tail = self._ratio, prompt
         count += await self._count(tail, asked.model, SHORT_TAIL if found else FEW_BYTES)
-        return Estimate(prompt, count, round(count * ratio))
+        return Estimate(prompt, count, round(count * ratio) + (self._longest if _continues(asked) else 0))
 
     async def generated(self, text: bytes, model: str) -> int:
         """Tokens of what was seen of an answer."""
@@ -78,7 +82,8 @@ class Meter:
 
     def learn(self, asked: Asked, estimate: Estimate, usage: Usage) -> None:
         """An answer told how many tokens the prompt was."""
-        if not estimate.count or not usage.prefix:
+        self._longest = max(self._longest, usage.total)
+        if not estimate.count or not usage.prefix or _continues(asked):
             return
         self._ratio = min(8.0, max(0.125, usage.prefix / estimate.count))
         if len(estimate.prompt) <= LONGEST_PROMPT:
@@ -112,6 +117,10 @@ class Meter:
         if len(text) <= few:
             return -(-len(text) // tokens.BYTES_PER_TOKEN)
         return await asyncio.get_running_loop().run_in_executor(self._pool, _sampled, text, model)
+
+
+def _continues(asked: Asked) -> bool:
+    return any(asked.body.get(name) for name in KEPT)
 
 
 def _digest(asked: Asked) -> bytes:
