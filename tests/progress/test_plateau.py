@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from proctor.journal.events import (
     Logged,
     PlateauFired,
     PlateauReset,
+    PlateauSignal,
     RequestClosed,
     RequestOpened,
     StatusChanged,
@@ -33,7 +35,7 @@ from proctor.journal.events import (
 )
 from proctor.progress.fingerprint import failure
 from proctor.progress.memory import COUNTED, RING, Memory, memory_from, observe
-from proctor.progress.plateau import Signal, Spent, rows, standing
+from proctor.progress.plateau import Signal, Spent, rows, standing, would_stall
 from proctor.words import (
     Dimension,
     IterationEnd,
@@ -92,6 +94,7 @@ class Session:
         done: bool = False,
         found: str = "",
         left: str = "",
+        check: str = "",
         spent: dict[Dimension, Spent] | None = None,
     ) -> list[Rule]:
         """`found` and `left` are the trees before and after; without them the lines say whether anything changed."""
@@ -106,6 +109,7 @@ class Session:
                 verdict=Verdict.PASSED if done else verdict,
                 digest="" if done else digest,
                 failing=tuple(failing),
+                check=check,
             ),
         )
         if done:
@@ -366,6 +370,216 @@ def test_a_timeout_counts_and_a_killed_iteration_that_advanced_breaks_the_row() 
     assert session.iteration("slow", verdict=Verdict.TIMEOUT) == []
     assert session.iteration("slow", verdict=Verdict.TIMEOUT) == []
     assert session.iteration("slow", verdict=Verdict.TIMEOUT) == [Rule.NO_CHANGE]
+
+
+@pytest.mark.parametrize(
+    ("digests", "fires"),
+    [
+        ("aaa", True),
+        ("abaa", True),
+        ("aaba", True),
+        ("baaa", True),
+        ("aba", False),
+        ("abba", False),
+        ("aaab", False),  # three of the last four, but the last one is news
+        ("aabba", False),
+    ],
+)
+def test_the_same_failure_is_three_of_the_last_four_and_the_last_is_one_of_them(digests: str, fires: bool) -> None:
+    session = Session({Rule.SAME_FAILURE: 3})
+    for lines, digest in enumerate(digests):
+        session.iteration(digest, lines=10 + lines)
+    assert bool(session.last) is fires
+
+
+REVISITS: list[tuple[str, bool]] = [
+    ("G>A G>A G>A", True),  # put back by the harness, and done again: twice
+    ("G>A A>G G>A", True),  # to and fro
+    ("G>A A>B B>A A>B", True),
+    ("G>A A>B B>A", False),  # once
+    ("G>A A>B B>C C>D D>E", False),
+    ("G>A A>A A>A A>A", False),  # nothing was changed, which is another rule's
+    ("G>A A>G G>G G>B", False),
+]
+
+
+@pytest.mark.parametrize(("steps", "fires"), REVISITS)
+def test_a_tree_that_was_there_before_and_had_changed_since_is_a_revisit(steps: str, fires: bool) -> None:
+    session = Session({Rule.REVISIT: 2})
+    for number, step in enumerate(steps.split()):
+        found, left = step.split(">")
+        session.iteration(f"new {number}", found=found, left=left)
+    assert [signal.rule for signal in session.last] == [Rule.REVISIT] * fires
+
+
+@pytest.mark.parametrize(
+    ("digests", "fires"),
+    [
+        ("ababab", True),
+        ("abcabcabc", True),
+        ("abcdabcdabcd", True),
+        ("xababab", True),
+        ("ababa", False),
+        ("aaaaaa", False),  # one failure, which is another rule's
+        ("abcdeabcdeabcde", False),
+        ("abab" + "c" + "ab", False),
+    ],
+)
+def test_two_to_four_failures_that_come_back_three_times_oscillate(digests: str, fires: bool) -> None:
+    session = Session({Rule.REVISIT: 2})
+    for number, digest in enumerate(digests):
+        session.iteration(digest, found=f"{number}", left=f"{number + 1}")
+    assert bool(session.last) is fires
+
+
+def test_the_advice_on_oscillation_names_the_evaluator_and_no_checkpoint() -> None:
+    session = Session({Rule.REVISIT: 2})
+    for found, left in ("GA", "GA", "GA"):
+        session.iteration("d", found=found, left=left, check="pytest -q tests/test_money.py")
+    (signal,) = session.last
+    assert "look at the evaluator, pytest -q tests/test_money.py" in signal.advice
+    assert "checkpoint does not cure oscillation" in signal.advice
+    assert session.events[-1] == PlateauSignal(Rule.REVISIT, 2, signal.evidence, 1, 3, signal.advice)
+
+
+def test_no_change_and_no_new_verdict_twice_is_no_work_and_fires_at_once() -> None:
+    session = Session(ALL)
+    session.baseline("b")
+    assert session.iteration("b", found="G", left="G", lines=0) == []
+    assert session.iteration("b", found="G", left="G", lines=0) == [Rule.NO_OP]
+    assert (session.light, session.why) == (Light.FIRING, "no_op fires by itself")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"left": "A"},  # it did something
+        {"left": "G", "digest": "other"},  # the verdict is news
+        {"left": "G", "how": IterationEnd.BUDGET},  # it was ended
+        {"left": "G", "verdict": Verdict.INFRA},
+    ],
+)
+def test_an_iteration_that_did_or_could_do_something_is_not_idle(second: dict[str, Any]) -> None:
+    session = Session({Rule.NO_OP: 2})
+    session.baseline("b")
+    session.iteration("b", found="G", left="G")
+    assert session.iteration(**{"digest": "b", "found": "G", **second}) == []
+
+
+def test_two_tasks_set_aside_in_a_row_stall_the_run_and_one_verified_in_between_does_not() -> None:
+    for between in (False, True):
+        session = Session(ALL)
+        session.iteration("x", task=1)
+        session.write(TaskMoved(task=1, status=TaskStatus.BLOCKED, why="plateau:same_failure"))
+        if between:
+            session.iteration(task=9, done=True)
+        session.iteration("y", task=2)
+        assert (would_stall(memory_from(session.events), 2, ALL) is None) is between
+        session.write(TaskMoved(task=2, status=TaskStatus.BLOCKED, why="budget:tokens"))
+        assert session.iteration("z", task=3) == ([] if between else [Rule.STALLED])
+    assert session.light is Light.QUIET
+
+
+def test_a_task_that_the_operator_dropped_stalls_nothing() -> None:
+    session = Session(ALL)
+    for task in (1, 2):
+        session.write(TaskMoved(task=task, status=TaskStatus.BLOCKED, why="dropped by the operator"))
+    assert session.iteration("z", task=3) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "dimension", "fires"),
+    [
+        ((20, 49), Dimension.TOKENS, False),
+        ((20, 50), Dimension.TOKENS, True),
+        ((30, 80), Dimension.COST, True),
+        ((60,), Dimension.TOKENS, False),  # one dear iteration says nothing yet
+    ],
+)
+def test_half_of_a_budget_with_nothing_verified_stalls_the_run(
+    used: tuple[int, ...], dimension: Dimension, fires: bool
+) -> None:
+    session = Session(ALL)
+    for number, amount in enumerate(used):
+        session.iteration(f"new {number}", spent={dimension: Spent(amount, 100)})
+    assert [signal.rule for signal in session.last] == [Rule.STALLED] * fires
+    assert all(f"{used[-1]} % of {dimension} used" in signal.evidence[0] for signal in session.last)
+
+
+def test_an_id_more_that_passes_is_something_verified() -> None:
+    session = Session(ALL)
+    ids = [f"t{number}" for number in range(12)]
+    session.baseline("12", ids)
+    for left in range(11, 0, -1):
+        assert session.iteration(str(left), failing=ids[:left], spent={Dimension.TOKENS: Spent(90, 100)}) == []
+
+
+# --- the light --------------------------------------------------------------------------------
+
+
+def test_one_rule_alone_is_suspected_once_and_fires_when_it_holds_again_after_the_nudge() -> None:
+    session = Session({Rule.SAME_FAILURE: 3})
+    lights = [(session.iteration("d", lines=10 + n), session.light)[1] for n in range(4)]
+    assert lights == [Light.QUIET, Light.QUIET, Light.SUSPECT, Light.FIRING]
+    assert session.why == "same_failure holds again after the nudge that followed iteration 3"
+
+
+def test_a_nudge_that_helped_leaves_no_trace_until_the_same_rule_comes_back() -> None:
+    session = Session({Rule.SAME_FAILURE: 3})
+    for digest in "dddxy":
+        session.iteration(digest)
+    assert session.light is Light.QUIET
+    for digest in "eee":
+        session.iteration(digest)
+    assert session.light is Light.FIRING
+
+
+def test_two_rules_together_fire_without_a_nudge() -> None:
+    session = Session()
+    session.baseline("d")
+    for lines in (30, 31, 32):
+        session.iteration("d", lines=lines)
+    assert (session.light, session.why) == (Light.FIRING, "same_failure and no_change hold together")
+
+
+def test_another_rule_gets_a_nudge_of_its_own_and_so_does_another_task() -> None:
+    session = Session()
+    for n in range(3):
+        session.iteration("d", lines=10 + n)
+    for lines in (40, 20, 3):
+        session.iteration(f"new {lines}", lines=lines)
+    assert [signal.rule for signal in session.last] == [Rule.SHRINKING]
+    assert session.light is Light.SUSPECT
+    session.write(TaskMoved(task=1, status=TaskStatus.BLOCKED, why="operator"))
+    for n in range(3):
+        session.iteration("d", task=2, lines=10 + n)
+    assert session.light is Light.SUSPECT
+
+
+def test_the_light_is_the_same_when_the_signals_of_this_iteration_are_written_already() -> None:
+    session = Session()
+    for n in range(3):
+        session.iteration("d", lines=10 + n)
+    again = standing(memory_from(session.events), THREE, 3)
+    assert (again.light, again.signals) == (Light.SUSPECT, session.last)
+
+
+def test_an_iteration_that_ran_in_circles_counts_as_completed() -> None:
+    session = Session({Rule.SAME_FAILURE: 3})
+    for n in range(3):
+        session.iteration("d", lines=n, how=IterationEnd.LOOPING)
+    assert session.light is Light.SUSPECT
+
+
+def test_a_verified_task_and_the_operator_forget_nudges_and_tasks_set_aside() -> None:
+    session = Session()
+    session.write(TaskMoved(task=7, status=TaskStatus.BLOCKED, why="plateau:no_op"))
+    for n in range(3):
+        session.iteration("d", lines=10 + n)
+    assert memory_from(session.events).nudges
+    for last in (PlateauReset(by="operator"), TaskDone(task=1, iteration=3, checkpoint="c")):
+        memory = memory_from([*session.events, last])
+        assert (memory.iterations, memory.nudges, memory.aside) == ((), (), ())
 
 
 # --- across restarts --------------------------------------------------------------------------

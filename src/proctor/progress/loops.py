@@ -41,6 +41,7 @@ LOOKS = frozenset({"read", "search", "fetch", "question"})
 
 _REMARKS = frozenset({"description", "justification", "explanation", "reason", "timeout", "timeout_ms"})
 _SUBJECT = ("path", "command", "pattern", "query", "url")
+_PLACES = frozenset({"path", "paths"})
 _WAITS = re.compile(r"\b(?:sleep|wait)\b")
 _VARYING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\b0[xX][0-9a-fA-F]+\b|\b\d+\.\d+ ?(?:ms|s|sec|secs|seconds)\b")
 """What differs between two runs of one thing that did the same: colours, addresses, fractions of seconds."""
@@ -103,6 +104,7 @@ def call(
 ) -> Call:
     """A call as the rules see it. `output` is None where nobody told; `digest` stands for all of it where it is only
     the beginning. Calls of one `batch` were made together; None: by itself."""
+    tool = "write" if tool == "edit" else tool
     meant = {key: value for key, value in given.items() if key not in _REMARKS}
     asked = _digest(tool, msgspec.json.encode(meant, order="sorted", enc_hook=repr).decode())
     subject = next((value for key in _SUBJECT if isinstance(value := given.get(key), str)), "")
@@ -114,6 +116,8 @@ def call(
         batch=-1 if batch is None else batch,
     )
     if output is None or not (output or meant or not ok):  # nothing is known of it
+        return one
+    if ok and tool == "write" and not meant.keys() - _PLACES:  # nor of what was written
         return one
     came = digest or _VARYING.sub("", output)
     one = replace(one, result=_digest(asked, str(ok), came))
@@ -142,9 +146,7 @@ def same_call(circles: Circles, times: int) -> Circle | None:
     run = circles.calls[-times:]
     if len(run) < max(times, 2) or not _repeats(run, 1):
         return None
-    return _circle(
-        LoopRule.SAME_CALL, Light.FIRING, run[-1:], times, f"{times} times the same call and the same result"
-    )
+    return _circle(LoopRule.SAME_CALL, Light.FIRING, run[-1:], times, f"{times} times the same call with one result")
 
 
 def cycle(circles: Circles, times: int) -> Circle | None:
