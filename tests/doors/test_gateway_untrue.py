@@ -221,3 +221,25 @@ async def test_a_body_is_read_upstream_as_it_was_read_here(tmp_path: Path) -> No
     async with gate(tmp_path, says(message())) as made:
         await made.post(messages(), headers={"Content-Type": "application/json; charset=utf-7"})
         assert made.provider.seen[0].headers["Content-Type"] == "application/json"
+
+
+async def test_a_try_that_breaks_off_after_long_thought_is_counted_and_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.doors.gateway.ask.LONG", 50)
+    cut = asyncio.Event()
+
+    async def reply(request: web.BaseRequest, _: bytes) -> web.StreamResponse:
+        await cut.wait()
+        assert request.transport
+        request.transport.abort()
+        return web.Response()
+
+    async with gate(tmp_path, reply) as made:
+        asked = asyncio.create_task(made.post(messages()))
+        await until(lambda: made.provider.seen and min(one._asking.ms() for one in made.gateway._calls) > 60)  # type: ignore[union-attr]
+        cut.set()
+        assert (await asked)[0] == 502
+        (call,) = await made.rows(1)
+        assert (call.end, call.source, call.retries) == (CallEnd.CUT, Source.ESTIMATED, 0)
+        assert (call.input > 0, 3 <= call.output <= 100) == (True, True)

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from aiohttp import ClientError, ClientResponse, ClientSession, ConnectionTimeoutError
+from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession, ConnectionTimeoutError
 from yarl import URL
 
 from proctor.doors.gateway.hold import Limit
@@ -19,6 +19,8 @@ from proctor.text import safe_line
 
 PAUSES = (0.0, 0.5, 2.0)
 """Seconds before each further try after a failure; the first is for a connection that had gone stale."""
+LONG = 30_000
+"""Milliseconds of silence after which a try that breaks off may have cost something, and another would as well."""
 MOST_ERROR = 1024 * 1024
 """Bytes read of an upstream's error."""
 MOST_AT_ONCE = 1024 * 1024
@@ -155,8 +157,9 @@ class Asking:
             return f"its answer began with an error: {safe_line(incoming.reading.error, 200)}"
         except (ClientError, OSError, ValueError) as error:
             said = why(error, self._session.timeout)
-            if isinstance(error, TimeoutError) and not isinstance(error, ConnectionTimeoutError):
-                raise Broken(said) from None  # it thought for a quarter of an hour: it would again
+            unsent = isinstance(error, ClientConnectorError | ConnectionTimeoutError)
+            if not unsent and (isinstance(error, TimeoutError) or self.ms() >= LONG):
+                raise Broken(said) from None  # it thought for long: it would again
             return said
         finally:
             if response is not None:
