@@ -188,7 +188,7 @@ def _die_after(store: Store, journal: Journal, at: str) -> None:
     one = record.record(journal.state())
     store.snapshot(one.id, None, record.encode(one))
     if at == "append":
-        journal._db.execute("BEGIN IMMEDIATE")
+        journal._pen.execute("BEGIN IMMEDIATE")
     os.kill(os.getpid(), signal.SIGKILL)
 
 

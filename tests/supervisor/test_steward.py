@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from proctor.contract.load import load
 from proctor.doors.gateway.port import Admitted, Denied, Upstream, Wanted
 from proctor.journal import events as ev
 from proctor.journal.state import State
-from proctor.journal.store import Journal
+from proctor.journal.store import Fenced, Journal
 from proctor.supervisor.account import Account
 from proctor.supervisor.session import Options, Running, Session
 from proctor.supervisor.steward import HELD_AT_MOST, SessionSteward
@@ -130,13 +131,38 @@ async def test_calls_in_flight_reserve_what_the_next_one_may_not_have(
     assert reserved <= 10_000
 
 
-async def test_rows_of_one_moment_are_written_together(session: Session, steward: SessionSteward) -> None:
-    written = []
-    append = session.append
-    session.append = lambda *rows: (written.append(len(rows)), append(*rows))[1]  # type: ignore[method-assign]
-    found = await asyncio.gather(*(steward.admit(wanted(str(n), 10, 100)) for n in range(5)))
+async def test_rows_that_come_while_others_are_written_are_written_together_and_nothing_waits_for_the_disk(
+    session: Session, steward: SessionSteward
+) -> None:
+    written, disk, begun = [], threading.Event(), asyncio.Event()
+    loop, commit = asyncio.get_running_loop(), session.journal.commit
+
+    def slow(*rows: ev.Event) -> None:
+        written.append(len(rows))
+        loop.call_soon_threadsafe(begun.set)
+        disk.wait(5)
+        commit(*rows)
+
+    session.journal.commit = slow  # type: ignore[method-assign]
+    found = [await steward.admit(wanted("0", 10, 100))]
+    await begun.wait()
+    found += [await steward.admit(wanted(str(n), 10, 100)) for n in range(1, 6)]
+    assert session.state.calling == {}
+    disk.set()
     await asyncio.gather(*(one.durable for one in found if isinstance(one, Admitted) and one.durable))
-    assert written == [5]
+    assert written == [1, 5]
+    assert len(session.state.calling) == 6
+
+
+async def test_what_cannot_be_written_is_said_to_who_waits_for_it(session: Session, steward: SessionSteward) -> None:
+    with Journal(session.journal.path):
+        admitted = await steward.admit(wanted("a"))
+        assert isinstance(admitted, Admitted)
+        assert admitted.durable is not None
+        with pytest.raises(Fenced):
+            await admitted.durable
+        with pytest.raises(Fenced):
+            await steward.settle(answered("a", input=90, output=10))
 
 
 async def test_a_call_that_failed_costs_nothing_and_gives_its_reservation_back(

@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -171,18 +172,32 @@ class Journal(Reader):
         _refuse_corrupt(path)
         super().__init__(path)
         if self.newer:
-            self.close()
+            super().close()
             raise Unrecoverable(
                 f"{path}: written by a newer proctor (format {self.schema}); upgrade to go on", "journal"
             )
-        self._db.close()
+        self._writing = threading.Lock()
+        self._behind = True
+        """Whether there are rows of its own that the state does not have."""
         with _translated(path):
-            self._db = _connect(path, "rw")
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'token'")
-            self.token = int(self._db.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0])
-            self._db.execute("COMMIT")
+            # Apart from what reads: a row that a thread is about to write is not there before it is durable.
+            self._pen = _connect(path, "rw")
+            self._pen.execute("BEGIN IMMEDIATE")
+            self._pen.execute("UPDATE meta SET value = value + 1 WHERE key = 'token'")
+            self.token = int(self._pen.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0])
+            self._pen.execute("COMMIT")
         self._snapshot_at = self.state().seq
+
+    def state(self) -> st.State:
+        """The state as of the newest row. Nobody else writes any, so that only its own are looked for."""
+        if not self._behind:
+            return self._state
+        self._behind = False
+        return super().state()
+
+    def close(self) -> None:
+        super().close()
+        self._pen.close()
 
     def append(self, *events: Event) -> st.State:
         """Write all of `events` in one transaction, or none; returns the state after them.
@@ -190,19 +205,24 @@ class Journal(Reader):
         Raises `Fenced` when another writer has taken over.
         """
         if events:
-            with self._transaction(durable=True) as at:
-                rows = [(at.isoformat(), self.token, VERSION, kind_of(e), encode(e)) for e in events]
-                self._db.executemany("INSERT INTO events (at, token, version, kind, body) VALUES (?, ?, ?, ?, ?)", rows)
+            self.commit(*events)
         state = self.state()
         if state.seq - self._snapshot_at >= SNAPSHOT_EVERY:
             self.snapshot()
         return state
 
+    def commit(self, *events: Event) -> None:
+        """As `append`, from any thread."""
+        with self._transaction(durable=True) as at:
+            rows = [(at.isoformat(), self.token, VERSION, kind_of(e), encode(e)) for e in events]
+            self._pen.executemany("INSERT INTO events (at, token, version, kind, body) VALUES (?, ?, ?, ?, ?)", rows)
+        self._behind = True
+
     def snapshot(self) -> None:
         """Store the folded state, so that a reader that opens later folds little."""
         state = self.state()
         with self._transaction():
-            self._db.execute(
+            self._pen.execute(
                 "INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?)",
                 (state.seq, st.FORMAT, msgspec.json.encode(state)),
             )
@@ -212,23 +232,23 @@ class Journal(Reader):
         """Overwrite live rows."""
         with self._transaction() as at:
             rows = [(key, at.isoformat(), encode_json(value)) for key, value in values.items()]
-            self._db.executemany("INSERT OR REPLACE INTO live VALUES (?, ?, ?)", rows)
+            self._pen.executemany("INSERT OR REPLACE INTO live VALUES (?, ?, ?)", rows)
 
     def index_stream(self, iteration: int, offset: int, lines: int) -> None:
         """Note that `lines` lines of the iteration's stream lie before byte `offset`."""
         with self._transaction() as at:
-            self._db.execute(
+            self._pen.execute(
                 "INSERT OR REPLACE INTO stream VALUES (?, ?, ?, ?)", (iteration, offset, at.isoformat(), lines)
             )
 
     @contextlib.contextmanager
     def _transaction(self, durable: bool = False) -> Iterator[datetime]:
         """One transaction; a durable one survives a power cut when it is over, any survives a kill."""
-        with _translated(self.path):
-            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._writing, _translated(self.path):
+            self._pen.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._pen.execute("BEGIN IMMEDIATE")
             try:
-                token = int(self._db.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0])
+                token = int(self._pen.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0])
                 if token != self.token:
                     raise Fenced(
                         f"{self.path}: another supervisor took over (token {token}, this one has {self.token})"
@@ -236,9 +256,9 @@ class Journal(Reader):
                 yield datetime.now(UTC)
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
-                    self._db.execute("ROLLBACK")
+                    self._pen.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+            self._pen.execute("COMMIT")
 
 
 def _create(path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
 
@@ -40,8 +41,10 @@ class SessionSteward:
         self._flying: dict[str, Mapping[Dimension, int]] = {}
         """What is set aside for calls in flight."""
         self._mix = Usage(input=1)
-        self._rows: list[ev.Event] = []
-        self._written: asyncio.Future[None] | None = None
+        self._rows: list[tuple[ev.Event, asyncio.Future[None]]] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._pen = ThreadPoolExecutor(1, "rows")
+        """A thread that ends with this."""
 
     # --- policy -------------------------------------------------------------------------------
 
@@ -179,28 +182,33 @@ class SessionSteward:
         self._s.check_budget()
 
     def _write(self, row: ev.Event) -> asyncio.Future[None]:
-        """Done when the row is durable; rows of the same moment are written together."""
-        self._rows.append(row)
-        if self._written is None:
-            loop = asyncio.get_running_loop()
-            self._written = loop.create_future()
-            loop.call_soon(self._flush)
-        return self._written
+        """Done when the row is durable. Rows are written off the loop, all that came meanwhile together."""
+        loop = asyncio.get_running_loop()
+        written = loop.create_future()
+        self._rows.append((row, written))
+        if self._writing is None:
+            self._writing = loop.create_task(self._write_rows())
+        return written
 
-    def _flush(self) -> None:
-        rows, self._rows = self._rows, []
-        written, self._written = self._written, None
-        assert written is not None
-        for row in rows:
-            if isinstance(row, ev.ModelCall):  # not before: a row of what was spent, between, would have it count twice
-                self._flying.pop(row.call, None)
-                self._s.account.meter(row)
-        try:
-            self._s.append(*rows)
-        except Exception as error:
-            written.set_exception(error)
-        else:
-            written.set_result(None)
+    async def _write_rows(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._rows:
+            now, self._rows = self._rows, []
+            rows = [row for row, _ in now]
+            try:
+                await loop.run_in_executor(self._pen, self._s.journal.commit, *rows)
+                for row in rows:
+                    if isinstance(row, ev.ModelCall):  # not before: a row of what was spent, between, would count twice
+                        self._flying.pop(row.call, None)
+                        self._s.account.meter(row)
+                self._s.append()
+            except Exception as error:
+                for _, written in now:
+                    written.set_exception(error)
+            else:
+                for _, written in now:
+                    written.set_result(None)
+        self._writing = None
 
     # --- waits --------------------------------------------------------------------------------
 
