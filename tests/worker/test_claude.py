@@ -242,6 +242,14 @@ def test_of_two_questions_with_one_id_neither_is_granted() -> None:
     assert heard.answered()["behavior"] == "deny"
 
 
+def test_a_question_that_cannot_be_read_is_denied_and_not_left_waiting() -> None:
+    heard = Heard()
+    for rest in ('{"subtype":"can_use_tool","inp', '{"n":1e999}}'):
+        heard.dialect.heard("stdout", f'{{"type":"control_request","request_id":"r-7","request":{rest}'.encode())
+        assert heard.answered()["behavior"] == "deny"
+    assert heard.told == []
+
+
 def test_an_unknown_request_is_refused_and_an_interrupt_asked_for() -> None:
     heard = Heard()
     heard.hear({"type": "control_request", "request_id": "m1", "request": {"subtype": "mcp_message"}})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from proctor.worker.rpc import MOST_KEPT, Peer, denial, keep
+from proctor.worker.rpc import MOST_KEPT, TOO_LARGE, Peer, denial, keep
 
 
 class Side:
@@ -54,6 +54,23 @@ def test_an_answer_of_another_shape_has_failed() -> None:
     side.peer.ask("one", None, int, failed.append)
     side.hear({"id": 1, "result": "x"})
     assert failed == ["an answer that is not understood"]
+
+
+@pytest.mark.parametrize(
+    "head", ['"jsonrpc":"2.0","id":7,"method":"a/b"', '"method":"a/b","id":7', '"id":7,"method":"a/b"']
+)
+@pytest.mark.parametrize("rest", ["{" * 2_000, '{"command": "touc', '{"n": 1e999}}'])
+def test_a_request_that_cannot_be_read_is_refused_and_not_left_waiting(head: str, rest: str) -> None:
+    side = Side()
+    assert not side.peer.heard(f'{{{head},"params":{rest}'.encode())
+    assert [(one["id"], one["error"]["message"]) for one in side.sent] == [(7, TOO_LARGE)]
+    assert side.got == []
+
+
+def test_half_a_character_costs_no_message() -> None:
+    side = Side()
+    side.peer.heard(rb'{"id": 1, "method": "m", "params": ["\ud83d", "\ud83d\ude00", "\\ud83d"]}')
+    assert side.got == [(1, "m", ["\ufffd", "\U0001f600", r"\ud83d"])]
 
 
 def test_a_request_of_another_shape_is_refused_and_a_notice_ignored() -> None:

@@ -104,7 +104,8 @@ class Acp(Dialect):
 
     def begin(self, send: Send, tell: Tell) -> None:
         super().begin(send, tell)
-        self._peer = Peer(send, self._asked, self._noticed, {"jsonrpc": "2.0"})
+        refused = lambda why: self._reasons.append(denial("", why))  # noqa: E731
+        self._peer = Peer(send, self._asked, self._noticed, {"jsonrpc": "2.0"}, refused)
         self._session = self._version = self._text = ""
         self._calls: dict[str, Call] = {}
         self._open: dict[str, tuple[Id, Call, list[wire.PermissionOption]]] = {}

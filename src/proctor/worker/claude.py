@@ -6,6 +6,7 @@ hook routes also those that it would have allowed itself. Figures and exit codes
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -27,7 +28,9 @@ from proctor.worker.base import (
     Withdrawn,
 )
 from proctor.worker.command import as_argument, plainly
+from proctor.worker.decoding import Unreadable, decoded
 from proctor.worker.dialect import Dialect, Launch, Send, Setting, Stdin, Tell
+from proctor.worker.rpc import TOO_LARGE
 
 OPTIONS = (
     *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
@@ -50,6 +53,7 @@ QUIET = {
 """No retries and no time-outs of its own: the gateway waits and tries again."""
 HOOK = "judged"
 HOOKS = {"PreToolUse": [{"matcher": None, "hookCallbackIds": [HOOK], "timeout": 86400, "onFailure": "block"}]}
+REQUEST = re.compile(rb'\{"type":"control_request","request_id":"([\w-]{1,100})"')
 DIAGNOSTIC = "[ede_diagnostic]"
 """What begins an error that only its makers understand."""
 NOTE = 4_000
@@ -107,8 +111,10 @@ class Claude(Dialect):
         if source != "stdout" or not line.startswith(b"{"):
             return
         try:
-            data = msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+            data = decoded(line)
+        except Unreadable:
+            if asked := REQUEST.match(line, 0, NOTE):  # it would wait for ever
+                self._reply(asked[1].decode(), {"behavior": "deny", "message": TOO_LARGE})
             return
         handler = self._handlers.get(_text(data, "type"))
         if handler is not None:

@@ -13,6 +13,7 @@ import msgspec
 
 from proctor.worker import tools
 from proctor.worker.base import MAX_FIGURE, Ask, Claim, Note, Tool, Usage, WorkerEvent
+from proctor.worker.decoding import Unreadable, decoded
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 
 MAX_ARGUMENT = 120_000
@@ -79,8 +80,8 @@ def parse_line(line: bytes) -> WorkerEvent | None:
     if not line.lstrip().startswith(b"{") or b'"proctor"' not in line:
         return None
     try:
-        data = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, RecursionError):
+        data = decoded(line)
+    except Unreadable:
         return None
     if not isinstance(data, dict):
         return None

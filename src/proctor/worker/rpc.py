@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from proctor.worker.decoding import Unreadable, decoded
 from proctor.worker.dialect import Send
 
 T = TypeVar("T")
 Id = int | str
 NO_METHOD, BAD_PARAMS = -32601, -32602
 MOST_KEPT = 256
+HEAD = 1_000
+REQUEST = re.compile(rb'\{(?:"jsonrpc":"2\.0",)?(?:"method":"[\w/]+",)?"id":(\d{1,9}),(?:"method":"[\w/]+",)?"params":')
+"""How a request begins in each agent that is known."""
 TOO_LARGE = "it is too large to be judged: split it"
 UNCHANGEABLE = "another input was granted than the one asked for, and this agent takes none"
 
 
 class Peer:
     """One side of a conversation. What is called when a message arrives may raise ValueError or a msgspec error for
-    one of another shape than it knows: a request is then refused, anything else ignored."""
+    one of another shape than it knows: a request is then refused, anything else ignored. `on_refused` is told why a
+    request was refused that could not even be read."""
 
     def __init__(
         self,
@@ -27,11 +33,13 @@ class Peer:
         on_request: Callable[[Id, str, Any], None],
         on_notice: Callable[[str, Any], None],
         header: Mapping[str, str] | None = None,
+        on_refused: Callable[[str], None] = lambda why: None,
     ) -> None:
         self._send = send
         self._on_request = on_request
         self._on_notice = on_notice
         self._header = dict(header or {})
+        self._on_refused = on_refused
         self._last = 0
         self._waiting: dict[Id, tuple[Callable[[Any], None], Callable[[str], None]]] = {}
 
@@ -51,10 +59,14 @@ class Peer:
         self._write(id=asked, error={"code": code, "message": message})
 
     def heard(self, line: bytes) -> bool:
-        """Take one line; whether it was a message at all."""
+        """Take one line; whether it was a message at all. A request that cannot be read is refused: whoever sent it
+        would wait for ever."""
         try:
-            message = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, RecursionError):
+            message = decoded(line)
+        except Unreadable:
+            if head := REQUEST.match(line, 0, HEAD):
+                self.refuse(int(head[1]), BAD_PARAMS, TOO_LARGE)
+                self._on_refused(TOO_LARGE)
             return False
         if not isinstance(message, dict):
             return False
