@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from harness import PROCTOR, Workspace
+from proctor.cli.run import screen
 from proctor.journal import events as ev
 from proctor.journal.store import Journal, journal_path
 from proctor.supervisor import process
@@ -100,7 +102,9 @@ def test_a_command_that_is_not_there(project: Path) -> None:
     refused(proctor("run", project, "--headless"), 2, "no-such-agent", "not found")
 
 
-def test_a_check_that_cannot_be_run_is_unrecoverable_and_no_worker_starts(project: Path) -> None:
+def test_a_check_that_cannot_be_run_is_unrecoverable_and_no_worker_starts(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = (project / "proctor.yaml").read_text().replace("python3, -m, unittest, test_it", "no-such-check")
     (project / "proctor.yaml").write_text(text)
     result = proctor("run", project, "--headless")
@@ -109,6 +113,9 @@ def test_a_check_that_cannot_be_run_is_unrecoverable_and_no_worker_starts(projec
     last = result.stderr.splitlines()[-1]
     assert last.startswith("proctor: failed (error:oracle); 0 of 1 task verified; task 1: its check cannot be run: ")
     assert "check-1.log; `proctor resume " in last
+    monkeypatch.setattr("proctor.tui.app.run", lambda *_, **__: 5)
+    assert screen(project, Namespace(theme=None, no_mouse=True)) == 5
+    assert capsys.readouterr().err.startswith("proctor: task 1: its check cannot be run: ")
     workspace = Workspace(project)
     assert workspace.events("iteration_started") == []
     assert workspace.status()["why"] == "error:oracle"

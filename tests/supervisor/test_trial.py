@@ -68,7 +68,7 @@ async def test_a_dry_call_that_fails_is_one_line_with_the_provider_s_words(tmp_p
     turn = Turn("", faults=(Refuse(401, message="invalid x-api-key"),) * 9)
     with Models(lambda _: turn) as models:
         work = contract(tmp_path, "{kind: claude, model: claude-sonnet-4-5}", models.url)
-        with pytest.raises(UsageError, match=r"gateway.upstream: anthropic: claude-sonnet-4-5: .*invalid x-api-key"):
+        with pytest.raises(UsageError, match=r"anthropic: a dry call of .* failed \(401\): .*invalid x-api-key"):
             await dry.call(work, load(work))
 
 

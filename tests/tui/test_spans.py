@@ -52,6 +52,7 @@ def test_wrapping_breaks_at_spaces_and_under_long_words() -> None:
     assert wrap("read in chunks and keep the rest", 15, 3) == ["read in chunks", "and keep the", "rest"]
     assert wrap("x" * 25, 10, 2) == ["x" * 10, "x" * 9 + "…"]
     assert wrap("see /one/two/three-four/five, too", 12, 9) == ["see /one/", "two/", "three-four/", "five, too"]
+    assert wrap("failed: a/b.py::Class::test", 16, 3) == ["failed: a/b.py::", "Class::test"]
     assert wrap("/absolutely/x", 10, 3) == ["/absolutel", "y/x"]
 
 

@@ -96,8 +96,8 @@ def last_line(client: Client) -> str:
         following = f"waits: {what}; `proctor approve {where} --id {request.id}`, or deny"
     elif state.status is SessionStatus.DONE:
         following = f"`proctor diff {where}` shows what changed"
-    elif (state.why or "").startswith("error:"):
-        following = f"{trouble(client)}{following}, once that is mended"
+    elif said := trouble(client):
+        following = f"{said}; {following}, once that is mended"
     elif (state.why or "").startswith("budget:"):
         following = (
             f"`proctor extend {where} --dimension {(state.why or '')[7:]} --by N`, then `proctor resume {where}`"
@@ -108,8 +108,10 @@ def last_line(client: Client) -> str:
 
 
 def trouble(client: Client) -> str:
-    """What a session failed for, and where to look; the last that was said of it."""
+    """What a session failed for, and where to look: the last that was said of it; "" where it did not fail."""
     said = ""
+    if not (client.state().why or "").startswith("error:"):
+        return said
     for row in client.rows(kinds=("logged", "iteration_ended", "judged")):
         match row.event:
             case Logged(room="supervisor", text=text):
@@ -118,7 +120,7 @@ def trouble(client: Client) -> str:
                 said = detail
             case Judged(verdict=Verdict.INFRA, reason=reason, log=log):
                 said = f"the check gives no verdict: {reason}; see {log}"
-    return f"{safe_line(said, 500)}; " if said else ""
+    return safe_line(said, 500)
 
 
 def refuse_own_log(workspace: Path) -> None:
@@ -271,7 +273,7 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
         start_supervisor(workspace, [])
 
     carry_out: Callable[[str, dict[str, object]], str] = lambda verb, args: offline.carry_out(workspace, verb, args)  # noqa: E731
-    return app.run(
+    code = app.run(
         workspace,
         offline=carry_out,
         start=begin,
@@ -280,3 +282,7 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
         theme=given.theme,
         mouse=not given.no_mouse,
     )
+    with contextlib.suppress(ProctorError), Client(workspace) as client:
+        if said := trouble(client):
+            print(f"proctor: {said}", file=sys.stderr)
+    return code

@@ -129,10 +129,11 @@ async def call(workspace: Path, contract: Contract) -> Answered | None:
             status, said = await _ask(door.folder / doors.SOCKET, path, body)
         finally:
             await gateway.stop()
-    where = f"gateway.upstream: {chosen.name}: {model}"
     if status != 200 or keeper.call is None:
         theirs = f" ({keeper.call.status})" if keeper.call and keeper.call.status else ""
-        raise UsageError(safe_line(f"{where}: a dry call failed{theirs}: {said}", 400))
+        raise UsageError(
+            safe_line(f"gateway.upstream.{chosen.name}: a dry call of {model} failed{theirs}: {said}", 400)
+        )
     used = keeper.call.input + keeper.call.cache_read + keeper.call.output
     return Answered(chosen.name, model, time.monotonic() - begun, used)
 

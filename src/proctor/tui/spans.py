@@ -129,7 +129,7 @@ def fit(fields: Sequence[tuple[int, Line]], room: int, gap: int = 3) -> Line:
 
 def wrap(text: str, room: int, rows: int) -> list[str]:
     """The text in at most `rows` rows of `room` cells, broken at spaces where there are any, and within a longer word
-    after a `/`; `…` marks a cut."""
+    after a `/` or `::`; `…` marks a cut."""
     if room <= 1 or rows <= 0:
         return []
     found: list[str] = []
@@ -141,10 +141,10 @@ def wrap(text: str, room: int, rows: int) -> list[str]:
             break
         head = set_cell_size(rest, room).rstrip() or rest[:1]
         if rest[len(head) : len(head) + 1] != " ":
-            space, slash = head.rfind(" "), head.rfind("/")
+            space, part = head.rfind(" "), max(head.rfind("/"), head.rfind("::") + 1)
             word = rest[space + 1 :].partition(" ")[0]
-            if cell_len(word) > room and slash > space + 1:
-                head = head[: slash + 1]
+            if cell_len(word) > room and part > space + 1:
+                head = head[: part + 1]
             elif space > 0 and (cell_len(word) <= room or "/" in word):
                 head = head[:space]
         found.append(head.rstrip())

@@ -13,7 +13,7 @@ from proctor.text import safe_line
 _WORDS: tuple[tuple[type[Exception], str], ...] = (  # the first that fits
     (aiohttp.ClientProxyConnectionError, "the proxy {where} cannot be reached ({cause}); is HTTPS_PROXY right?"),
     (aiohttp.ClientHttpProxyError, "the proxy refused to connect ({status}); see HTTPS_PROXY and NO_PROXY"),
-    (aiohttp.ClientConnectorDNSError, "the name {where} is not known; is base_url right, and the network up?"),
+    (aiohttp.ClientConnectorDNSError, "the name {host} is not known; is base_url right, and the network up?"),
     (aiohttp.ClientConnectorCertificateError, "the certificate of {where} is not trusted: {cause}; is base_url right?"),
     (aiohttp.ClientSSLError, "no TLS with {where}; is base_url right, or should it begin with http:?"),
     (aiohttp.ClientConnectorError, "nothing answers at {where} ({cause}); is it up, and base_url right?"),
@@ -33,6 +33,7 @@ def why(error: Exception, timeout: aiohttp.ClientTimeout) -> str:
     may name a proxy with its password."""
     words = next((words for kind, words in _WORDS if isinstance(error, kind)), "{cause}")
     said = words.format(
+        host=getattr(error, "host", ""),
         where=f"{getattr(error, 'host', '')}:{getattr(error, 'port', '')}",
         cause=_cause(getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error),
         status=getattr(error, "status", ""),
