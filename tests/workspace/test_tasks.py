@@ -99,8 +99,8 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
             "tasks.json: task 1: check.timeout: must be more than nothing",
         ),
         (
-            [{"id": 1, "task": "x", "check": {"run": ["a"], "repeat": 2}}],
-            "tasks.json: task 1: check.repeat: not built yet; leave it out",
+            [{"id": 1, "task": "x", "check": {"run": ["a"], "repeat": -1}}],
+            "tasks.json: task 1: check.repeat: Expected `int` >= 0",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": [" "]}}],

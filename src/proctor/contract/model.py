@@ -38,6 +38,7 @@ from proctor.contract.values import (
     RelativePath,
     SandboxKind,
     Seconds,
+    Share,
     Size,
     Spend,
     Text,
@@ -91,6 +92,8 @@ class Check(Section):
     allow_vacuous: bool = False
     """A pass counts although the check passed before the work too."""
     repeat: Count = 1
+    """How often a pass is run again to confirm it, each time on a copy of its own; 0 for a check that costs too much.
+    A pass that does not repeat is `unstable`."""
     artifact: Any = None
     schema_: Any = Field(default=None, alias="schema")
     page: Any = None
@@ -273,6 +276,10 @@ class Progress(Section):
     checks: tuple[Check, ...] = ()
     """For tasks that name none of their own; all of them must pass."""
     smoke: Check | None = None
+    """Runs before a worker starts, on a tree that is not known to pass it; while it fails, to mend that comes first."""
+    regression: Share = 25
+    """Per cent of an iteration's active time that checks of verified tasks may take after a pass, one check at the
+    least; 0: only after the last task, when all of them run again."""
     on_failed: OnFailed = OnFailed.KEEP
     on_tampering: OnTampering = OnTampering.ESCALATE
     plateau: Plateau = Plateau()

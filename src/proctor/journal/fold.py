@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from proctor.journal import costs, plateau
 from proctor.journal import events as ev
-from proctor.journal import plateau
 from proctor.journal.plateau import PlateauState
 from proctor.journal.state import (
     GOOD,
@@ -195,9 +195,18 @@ def _iteration_ended(state: State, _: ev.Row, e: ev.IterationEnded) -> Changes:
 
 @_on(ev.Judged)
 def _judged(state: State, _: ev.Row, e: ev.Judged) -> Changes:
+    return {"costs": costs.added(state.costs, e, state.intent), **_changed_by(state, e)}
+
+
+def _changed_by(state: State, e: ev.Judged) -> Changes:
     task = state.task(e.task)
-    if task is None or e.phase not in (Phase.BASELINE, Phase.WORK):
+    passed = e.verdict is Verdict.PASSED
+    if e.phase is Phase.SMOKE:
+        return {"smoked": e.tree, "broken": None} if passed else {"broken": e}
+    if task is None or e.phase in (Phase.REPEAT, Phase.FINAL):
         return {}
+    if e.phase is Phase.REGRESSION:
+        return {"tasks": _tasks(state, e.task, **{"proved" if passed else "last": e})}
     if e.phase is Phase.BASELINE:
         return {"tasks": _tasks(state, e.task, baseline=e)}
     failed = e.verdict is not Verdict.PASSED
@@ -206,6 +215,14 @@ def _judged(state: State, _: ev.Row, e: ev.Judged) -> Changes:
     if e.verdict in (Verdict.FAILED, Verdict.UNSTABLE, Verdict.TIMEOUT) and task.status is TaskStatus.PENDING:
         changes["status"] = TaskStatus.FAILED
     return {"tasks": _tasks(state, e.task, **changes)}
+
+
+@_on(ev.Regressed)
+def _regressed(state: State, _: ev.Row, e: ev.Regressed) -> Changes:
+    task = state.task(e.task)
+    count = task.regressions + 1 if task else 0
+    reopened = {"status": TaskStatus.FAILED, "verified_by": None, "verdict": e.verdict, "proved": None}
+    return {"tasks": _tasks(state, e.task, **reopened, regressions=count, why="regression")}
 
 
 @_on(ev.FalseClaim)
@@ -248,7 +265,9 @@ def _autorun(_: State, __: ev.Row, e: ev.Autorun) -> Changes:
 
 @_on(ev.TaskDone)
 def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
+    task = state.task(e.task)
     done = {
+        "proved": task.last if task else None,
         "status": TaskStatus.DONE,
         "verified_by": row.seq,
         "checkpoint": e.checkpoint,

@@ -13,6 +13,7 @@ import msgspec
 import msgspec.structs
 
 from proctor.journal import events as ev
+from proctor.journal.costs import Cost
 from proctor.journal.plateau import PlateauState
 from proctor.words import (
     CallEnd,
@@ -53,6 +54,9 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     verified_by: int | None = None
     baseline: ev.Judged | None = None
     last: ev.Judged | None = None
+    proved: ev.Judged | None = None
+    """The last pass of a verified task's check."""
+    regressions: int = 0
     failures: int = 0
     iterations: int = 0
     taken_back: bool = False
@@ -243,6 +247,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Those that are not named."""
     autorun: tuple[str, ...] = ()
     start_failures: int = 0
+    smoked: str = ""
+    """The tree on which the smoke check passed last."""
+    broken: ev.Judged | None = None
+    """The smoke check as it failed last, if it has not passed since."""
+    costs: tuple[Cost, ...] = ()
+    """Of the last tasks that were judged, oldest first."""
 
     def task(self, task_id: ev.TaskId | None) -> TaskState | None:
         """The task with this id, if there is one."""

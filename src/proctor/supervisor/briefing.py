@@ -37,6 +37,7 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
         notes=state.notes,
         narrow=narrow,
         stuck=state.plateau,
+        broken=state.broken,
         tasks_file=names.tasks,
         progress_file=names.progress,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
 from proctor.oracle import tamper
+from proctor.oracle.bench import REASON
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.progress import fingerprint
 from proctor.supervisor import policies
@@ -53,7 +55,7 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
     return judging.result()
 
 
-def _reason(judgement: Judgement) -> str:
+def reason(judgement: Judgement) -> str:
     """Why, with the first words of the failure itself."""
     said = safe_line(judgement.failure, 200)
     known = judgement.verdict is Verdict.PASSED or not said or said in judgement.reason
@@ -65,7 +67,7 @@ def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
     digest = fingerprint.failure(judgement.check, judgement.verdict, judgement.failing, judgement.failure)
     return ev.Judged(
         verdict=judgement.verdict,
-        reason=_reason(judgement),
+        reason=reason(judgement),
         failing=judgement.failing[:200],
         digest=digest,
         tree=tree,
@@ -81,11 +83,54 @@ def baseline_folder(s: Session, task: ev.TaskId) -> Path:
     return s.state_dir / "checks" / f"baseline-{safe_id(str(task))}"
 
 
-async def of_work(s: Session, commit: str, task: TaskState, iteration: int) -> Judgement:
-    """The verdict after the work, held against the one before it."""
-    judgement = await run(s, commit, task.checks, iteration_dir(s.state_dir, iteration))
-    before = load_judgement(baseline_folder(s, task.id))
-    return compare(before, judgement) if before is not None else judgement
+def before(s: Session, task: ev.TaskId) -> Judgement | None:
+    """The judgement of a task's check before the work."""
+    return load_judgement(baseline_folder(s, task))
+
+
+async def of_work(s: Session, acted: Acted, task: TaskState) -> Judgement:
+    """The verdict after the work, held against the one before it; where a repair came first, the smoke check's too."""
+    repair = s.state.intent is not None and s.state.intent.repair
+    checks = (*(s.terms.smoke_checks() if repair else ()), *task.checks)
+    where = Where(acted.snapshot, acted.iteration, task.id, iteration_dir(s.state_dir, acted.iteration))
+    return await confirmed(s, checks, where, before(s, task.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What is judged, for whom, and where its output goes."""
+
+    snapshot: Snapshot
+    iteration: int
+    task: ev.TaskId | None
+    folder: Path
+
+
+async def confirmed(
+    s: Session, checks: tuple[ev.CheckFact, ...], where: Where, baseline: Judgement | None = None
+) -> Judgement:
+    """The verdict of checks; a pass only if it comes again each time on a fresh copy, as often as each check asks."""
+    judgement = await held(s, checks, where, where.folder, baseline)
+    for number in range(1, max((check.repeat for check in checks if not check.optional), default=0) + 1):
+        if judgement.verdict is not Verdict.PASSED:
+            break
+        again = tuple(check for check in checks if not check.optional and check.repeat >= number)
+        said = await held(s, again, where, where.folder / f"repeat-{number}", baseline)
+        s.append(judged(said, where.snapshot.tree, iteration=where.iteration, task=where.task, phase=Phase.REPEAT))
+        if said.verdict is Verdict.INFRA:
+            judgement = said
+        elif said.verdict is not Verdict.PASSED:
+            why = f"passed, then {said.verdict} on the same tree: {said.reason}"
+            judgement = replace(said, verdict=Verdict.UNSTABLE, reason=safe_line(why, REASON))
+    return judgement
+
+
+async def held(
+    s: Session, checks: tuple[ev.CheckFact, ...], where: Where, folder: Path, baseline: Judgement | None
+) -> Judgement:
+    """The verdict of checks, held against the one before the work."""
+    judgement = await run(s, where.snapshot.commit, checks, folder)
+    return compare(baseline, judgement) if baseline is not None else judgement
 
 
 async def baseline(s: Session, task: TaskState) -> bool:
@@ -102,7 +147,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
         said = replace(row, verdict=Verdict.VACUOUS, reason=why)
         s.append(said, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
         return False
-    if judgement.verdict is Verdict.INFRA or _NOT_FOUND.search(judgement.reason):
+    if never_ran(judgement):
         s.append(replace(row, verdict=Verdict.INFRA))
         raise Unrecoverable(f"task {task.id}: its check cannot be run: {row.reason}; see {judgement.log}", "oracle")
     if judgement.verdict in (Verdict.TIMEOUT, Verdict.UNSTABLE):
@@ -113,9 +158,15 @@ async def baseline(s: Session, task: TaskState) -> bool:
     return True
 
 
+def never_ran(judgement: Judgement) -> bool:
+    """Whether a check that has to be seen to fail gave no answer at all."""
+    return judgement.verdict is Verdict.INFRA or _NOT_FOUND.search(judgement.reason) is not None
+
+
 def record(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> None:
     """Write the verdict, what was tampered with, and a claim that the verdict contradicts."""
-    where = {"iteration": acted.iteration, "task": acted.task, "phase": Phase.WORK}
+    where: dict[str, object] = {"iteration": acted.iteration, "task": acted.task, "phase": Phase.WORK}
+    where["act_seconds"] = acted.ended.active_ms / 1000
     rows: list[ev.Event] = [judged(judgement, acted.snapshot.tree, **where)]
     if judgement.tampered:
         paths = tuple(judgement.tampered[:200])
@@ -167,6 +218,7 @@ async def final(s: Session) -> str | None:
     if not checks:
         return None
     snapshot: Snapshot = await s.timeline.snapshot("final")
-    judgement = await run(s, snapshot.commit, checks, s.state_dir / "checks" / "final")
+    where = Where(snapshot, s.state.iteration, None, s.state_dir / "checks" / "final")
+    judgement = await confirmed(s, checks, where)
     s.append(judged(judgement, snapshot.tree, iteration=s.state.iteration, task=None, phase=Phase.FINAL))
     return None if judgement.verdict is Verdict.PASSED else judgement.reason or str(judgement.verdict)

@@ -17,7 +17,7 @@ from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
 from proctor.repository import aside
-from proctor.supervisor import before, briefing, judging, obey, outcome, publish, report
+from proctor.supervisor import before, briefing, judging, obey, outcome, publish, report, standing
 from proctor.supervisor.act import BACK_OFF, Acted, by_itself, put_right, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
@@ -109,9 +109,9 @@ async def select(s: Session, desk: Desk) -> TaskState | Ending:
                 return ending
             continue
         task = open_tasks[0]
-        if task.baseline is not None and task.baseline.verdict is Verdict.FAILED:
-            return task
-        if await judging.baseline(s, task):
+        fails = task.baseline is not None and task.baseline.verdict is Verdict.FAILED
+        if fails or await judging.baseline(s, task):
+            await standing.smoke(s)
             found = s.state.task(task.id)
             assert found is not None
             return found
@@ -142,6 +142,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     before = await s.timeline.present()
     model = briefing.model(s)
     intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=model, narrow=narrow, tree=before.tree)
+    intent = replace(intent, repair=s.state.broken is not None)
     s.enter(Step.ACT, task.id)
     async with by_itself(s):
         s.disk.begin()
@@ -195,7 +196,7 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     task = s.state.task(acted.task)
     if task is None or task.status is TaskStatus.DONE:
         return None
-    judgement = await judging.of_work(s, acted.snapshot.commit, task, acted.iteration)
+    judgement = await judging.of_work(s, acted, task)
     judging.record(s, acted, task, judgement)
     return judgement
 
@@ -213,6 +214,7 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     if passed:
         await s.timeline.verified(acted.snapshot, acted.task, acted.iteration, spent, settled)
         await publish.catch_up(s)
+        await standing.after(s, acted)
     else:
         s.append(spent, settled)
     report.iteration(s, acted, judgement)

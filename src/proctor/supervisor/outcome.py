@@ -5,7 +5,7 @@ from __future__ import annotations
 from proctor.budget.reserve import DoesNotFit
 from proctor.journal import events as ev
 from proctor.progress import plateau
-from proctor.supervisor import judging, report
+from proctor.supervisor import judging, report, standing
 from proctor.supervisor.decide import Decision, Facts, Move
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
@@ -197,7 +197,10 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
     blocked = [task for task in tasks if task.status is TaskStatus.BLOCKED and task.why != DROPPED]
     if blocked:
         return Ending(SessionStatus.PARKED, blocked[-1].why or "operator")
-    failure = await judging.final(s)
+    failure = await standing.at_end(s)
+    if s.state.tasks != tasks:
+        return None
+    failure = failure or await judging.final(s)
     if not any(task.status is TaskStatus.DONE for task in tasks):
         return Ending(SessionStatus.PARKED, "operator")
     if failure is None:

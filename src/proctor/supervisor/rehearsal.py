@@ -10,7 +10,7 @@ from pathlib import Path
 from proctor.contract.model import Contract
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact
-from proctor.oracle import runners
+from proctor.oracle import commands, runners
 from proctor.sandbox.choose import choose
 from proctor.sandbox.run import run
 from proctor.supervisor import policies
@@ -39,7 +39,7 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
             program = check.run[0]
             if "/" in program and not (workspace / program).exists():
                 continue
-            trial = runners.trial(check.run)
+            trial = commands.trial(check.run)
             if trial not in asked:
                 ended = run(backend, trial, policy, SECONDS, output, MOST_OUTPUT)
                 said = runners.last_words(output.read_bytes())
@@ -60,6 +60,7 @@ def _required(workspace: Path, contract: Contract) -> Iterator[tuple[str, CheckF
     terms = Terms(contract, "")
     default = terms.default_checks()
     yield from (("progress.checks", check) for check in default if not check.optional)
+    yield from (("progress.smoke", check) for check in terms.smoke_checks())
     yield from (("termination.final", check) for check in terms.final_checks())
     try:
         listed = tasks.read(workspace, contract.state.tasks, contract.state.plan, ())

@@ -75,6 +75,11 @@ class Terms:
         """The files that say what is to be done; the harness keeps a copy of each."""
         return (self.contract.state.tasks, self.contract.state.plan)
 
+    def smoke_checks(self) -> tuple[CheckFact, ...]:
+        """What runs before a worker starts."""
+        smoke = self.contract.progress.smoke
+        return (check_fact(smoke),) if smoke else ()
+
     def final_checks(self) -> tuple[CheckFact, ...]:
         """What runs after the last task."""
         final = self.contract.termination.final
@@ -109,4 +114,5 @@ def check_fact(check: Check) -> CheckFact:
         optional=check.optional,
         expect=check.expect,
         allow_vacuous=check.allow_vacuous,
+        repeat=check.repeat,
     )

@@ -214,6 +214,12 @@ def _iteration_ended(e: ev.IterationEnded) -> Told:
 
 
 def _judged(e: ev.Judged) -> Told:
+    if e.phase in (Phase.REPEAT, Phase.SMOKE, Phase.REGRESSION):
+        if e.verdict is Verdict.PASSED:
+            return None
+        of = "" if e.task is None else f" of task {e.task}"
+        said = f"{e.phase}{of} {e.verdict}" + (f" · {e.reason}" if e.reason else "")
+        return "check", said, _VERDICT_ROLE.get(e.verdict, Role.TEXT)
     if e.phase is Phase.BASELINE:
         if e.verdict is Verdict.VACUOUS:
             return (
@@ -226,6 +232,11 @@ def _judged(e: ev.Judged) -> Told:
     failing = f": {', '.join(e.failing[:3])}" if e.failing else ""
     reason = f" · {e.reason}" if e.reason and e.verdict is not Verdict.PASSED else ""
     return "verdict", f"{what} {e.verdict}{failing}{reason}", _VERDICT_ROLE.get(e.verdict, Role.TEXT)
+
+
+def _regressed(e: ev.Regressed) -> Told:
+    back = f" · {e.checkpoint} is where it passed" if e.checkpoint else ""
+    return "lost", f"task {e.task} fails again and is open: {e.reason}{back}", Role.DANGER
 
 
 def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
@@ -373,6 +384,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.IterationEnded: _iteration_ended,
     ev.ClaimRecorded: lambda e: ("claims", f"{CLAIM} task {e.task} {e.status}"),
     ev.Judged: _judged,
+    ev.Regressed: _regressed,
     ev.FalseClaim: lambda e: ("claim", f"task {e.task} was claimed done, the check says {e.verdict}", Role.STRONG),
     ev.Tampered: _tampered,
     ev.Exposed: _exposed,

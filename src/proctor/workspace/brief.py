@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from proctor.journal.events import CheckFact
+from proctor.journal.events import CheckFact, Judged
 from proctor.journal.plateau import PlateauState
 from proctor.journal.state import TaskState
 from proctor.text import safe_line
@@ -54,6 +54,20 @@ The last worker repeated itself until it was told or ended for it:
 {evidence}"""
 _EVIDENCE, _EVIDENCE_LINE = 8, 300
 """Lines of evidence, and characters of each."""
+_REPAIR = """\
+## First: repair what is broken
+
+Before you started, the check that shows that the project works at all did not pass: {check}
+
+{said}
+Mend that first. The task counts only on a project that passes it.
+"""
+_REGRESSED = """\
+## It was verified before
+
+This task's check has passed in this session and fails again: later work broke it. Find the change that did, and mend
+it without losing what that change was for.
+"""
 _ENDING = """\
 ## How it ends
 
@@ -79,6 +93,7 @@ class BriefInputs:
     notes: tuple[str, ...] = ()
     narrow: bool = False
     stuck: PlateauState = field(default_factory=PlateauState)
+    broken: Judged | None = None
     tasks_file: str = "tasks.json"
     progress_file: str = "PROGRESS.md"
 
@@ -167,13 +182,13 @@ def _task(inputs: BriefInputs) -> str:
     sections = [f"# 5. Your task: {task.id}\n\n{task.task.strip()}\n"]
     if inputs.spec.strip():
         sections.append(f"## Its spec ({safe_line(task.spec or '')})\n\n{inputs.spec.strip()}\n")
+    if inputs.broken:
+        sections.append(_REPAIR.format(check=safe_line(inputs.broken.check), said=_said(inputs.broken)))
+    if task.regressions:
+        sections.append(_REGRESSED)
     sections.append("## Its check\n\n" + _checks(task.checks))
     if task.last and task.last.verdict is not Verdict.PASSED:
-        failing = [f"- {safe_line(name)}\n" for name in task.last.failing[:_FAILING]]
-        if len(task.last.failing) > _FAILING:
-            failing.append(f"- and {len(task.last.failing) - _FAILING} more\n")
-        reason = f"{task.last.verdict}: {safe_line(task.last.reason)}".removesuffix(": ")
-        sections.append(f"## What the last check said\n\n{reason}\n{''.join(failing)}")
+        sections.append(f"## What the last check said\n\n{_said(task.last)}")
     sections += _nudges(inputs.stuck, task)
     if inputs.notes:
         sections.append("## From the operator\n\n" + "".join(f"- {note.strip()}\n" for note in inputs.notes))
@@ -181,6 +196,15 @@ def _task(inputs: BriefInputs) -> str:
         sections.append(_NARROW)
     sections.append(_ENDING.format(tasks=safe_line(inputs.tasks_file), progress=safe_line(inputs.progress_file)))
     return "\n".join(sections)
+
+
+def _said(last: Judged) -> str:
+    """A verdict in its words, with the ids that fail."""
+    failing = [f"- {safe_line(name)}\n" for name in last.failing[:_FAILING]]
+    if len(last.failing) > _FAILING:
+        failing.append(f"- and {len(last.failing) - _FAILING} more\n")
+    reason = f"{last.verdict}: {safe_line(last.reason)}".removesuffix(": ")
+    return f"{reason}\n{''.join(failing)}"
 
 
 def _nudges(stuck: PlateauState, task: TaskState) -> list[str]:

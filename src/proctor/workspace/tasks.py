@@ -27,7 +27,7 @@ from proctor.workspace import files
 _LARGEST_ID = 2**53
 _ITEM = re.compile(r"( *)(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +(\S.*)")
 _FENCE = re.compile(r" *(`{3,}|~{3,})")
-_LATER = {"repeat": 1, "artifact": None, "schema": None, "page": None}
+_LATER = {"artifact": None, "schema": None, "page": None}
 """Keys of a check that this release knows and does not run yet, and their "off"."""
 
 
@@ -37,7 +37,7 @@ class _Check(msgspec.Struct, forbid_unknown_fields=True):
     optional: bool = False
     expect: str | None = None
     allow_vacuous: bool = False
-    repeat: int = 1
+    repeat: Annotated[int, msgspec.Meta(ge=0)] = 1
     artifact: Any = None
     schema: Any = None
     page: Any = None
@@ -214,4 +214,5 @@ def _fact(check: _Check) -> CheckFact:
         optional=check.optional,
         expect=check.expect,
         allow_vacuous=check.allow_vacuous,
+        repeat=check.repeat,
     )

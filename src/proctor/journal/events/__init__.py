@@ -162,6 +162,9 @@ from proctor.journal.events.work import (
     Quarantined as Quarantined,
 )
 from proctor.journal.events.work import (
+    Regressed as Regressed,
+)
+from proctor.journal.events.work import (
     Reserved as Reserved,
 )
 from proctor.journal.events.work import (
@@ -171,10 +174,10 @@ from proctor.journal.events.work import (
     Spent as Spent,
 )
 from proctor.journal.events.work import (
-    TakenOver as TakenOver,
+    Suspected as Suspected,
 )
 from proctor.journal.events.work import (
-    Suspected as Suspected,
+    TakenOver as TakenOver,
 )
 from proctor.journal.events.work import (
     Tampered as Tampered,
@@ -217,6 +220,7 @@ AnyEvent = (
     | IterationEnded
     | OperatorWrote
     | Judged
+    | Regressed
     | FalseClaim
     | Tampered
     | Suspected

@@ -23,6 +23,8 @@ class CheckFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     optional: bool = False
     expect: str | None = None
     allow_vacuous: bool = False
+    repeat: int = 1
+    """How often a pass is confirmed by a fresh run."""
 
 
 class TaskFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

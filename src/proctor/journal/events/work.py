@@ -32,6 +32,8 @@ class IterationStarted(Event, frozen=True, tag="iteration_started"):
     model: str | None = None
     narrow: bool = False
     tree: str = ""
+    repair: bool = False
+    """The smoke check failed on what the worker finds: to mend that comes first."""
 
 
 class WorkerStarted(Event, frozen=True, tag="worker_started"):
@@ -86,7 +88,10 @@ class OperatorWrote(Event, frozen=True, tag="operator_wrote"):
 
 
 class Judged(Event, frozen=True, tag="judged"):
-    """A verdict. `reason` is one line, `failing` the failing ids if known, `digest` names the failure class."""
+    """A verdict. `reason` is one line, `failing` the failing ids if known, `digest` names the failure class.
+
+    `seconds` is what the checks took, `act_seconds` what the worker took whose work was judged.
+    """
 
     iteration: int
     task: TaskId | None
@@ -99,6 +104,19 @@ class Judged(Event, frozen=True, tag="judged"):
     check: str = ""
     seconds: float = 0.0
     log: str = ""
+    act_seconds: float = 0.0
+
+
+class Regressed(Event, frozen=True, tag="regressed"):
+    """The check of a verified task fails again, twice in a row: the task is open once more. `passed_in` is the
+    iteration in which its check passed last, `checkpoint` the one to go back to for that."""
+
+    iteration: int
+    task: TaskId
+    verdict: Verdict
+    reason: str = ""
+    passed_in: int = 0
+    checkpoint: str = ""
 
 
 class FalseClaim(Event, frozen=True, tag="false_claim"):

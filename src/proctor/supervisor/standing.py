@@ -1,0 +1,116 @@
+"""What was verified still stands: the smoke check before a worker starts, and old checks run again after a pass."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from proctor.checkpoint.repository import Snapshot
+from proctor.errors import Unrecoverable
+from proctor.journal import events as ev
+from proctor.journal.state import TaskState
+from proctor.oracle.check import Judgement
+from proctor.supervisor import judging
+from proctor.supervisor.act import Acted
+from proctor.supervisor.session import Session
+from proctor.text import safe_id
+from proctor.words import Phase, TaskStatus, Verdict
+
+TWICE = 2
+"""Regressions of a task after which it needs a person: its check may contradict another's."""
+NOT_RUN = (Verdict.INFRA, Verdict.VACUOUS)
+
+
+async def smoke(s: Session) -> None:
+    """Run the smoke check on what a worker would find, unless it is known to pass there. Unrecoverable if it cannot be
+    run."""
+    checks = s.terms.smoke_checks()
+    if not checks:
+        return
+    snapshot = await s.timeline.snapshot("smoke")
+    if snapshot.tree == s.state.smoked:
+        return
+    judgement = await judging.run(s, snapshot.commit, checks, s.state_dir / "checks" / "smoke")
+    row = judging.judged(judgement, snapshot.tree, iteration=s.state.iteration, task=None, phase=Phase.SMOKE)
+    if judging.never_ran(judgement):
+        s.append(replace(row, verdict=Verdict.INFRA))
+        raise Unrecoverable(f"progress.smoke: it cannot be run: {row.reason}; see {judgement.log}", "oracle")
+    s.append(row)
+
+
+async def after(s: Session, acted: Acted) -> None:
+    """Run checks of verified tasks again on the tree of a new pass, those first whose last pass is oldest, for as long
+    as the contract's share of the iteration allows; at least one."""
+    share = s.terms.contract.progress.regression
+    left = acted.ended.active_ms / 1000 * share / 100
+    for number, task in enumerate(_due(s, acted.snapshot) if share else ()):
+        assert task.proved is not None
+        if number and task.proved.seconds > left:
+            return
+        left -= await _again(s, task, acted.snapshot, acted.iteration)
+
+
+async def at_end(s: Session) -> str | None:
+    """Run the check of every verified task again on what is there now; the first that could not be run, in a line.
+
+    One that does not pass, or not twice, opens its task again.
+    """
+    snapshot = await s.timeline.snapshot("regression")
+    for task in _due(s, snapshot):
+        await _again(s, task, snapshot, s.state.iteration, last=True)
+        now = s.state.task(task.id)
+        if now is not None and now.status is TaskStatus.DONE and now.proved == task.proved:
+            return f"the check of task {task.id} cannot be run again"
+    return None
+
+
+def _due(s: Session, snapshot: Snapshot) -> list[TaskState]:
+    """Verified tasks whose checks have not passed on this very tree."""
+    done = (task for task in s.state.tasks if task.status is TaskStatus.DONE and task.proved is not None)
+    told = [task for task in done if task.proved and task.proved.tree != snapshot.tree]
+    return sorted(told, key=lambda task: task.proved.iteration if task.proved else 0)
+
+
+async def _again(s: Session, task: TaskState, snapshot: Snapshot, iteration: int, *, last: bool = False) -> float:
+    """Run one task's check again, and once more if it fails; the seconds it took."""
+    first = await _judge(s, task, snapshot, iteration, "1")
+    if first.verdict is Verdict.PASSED or first.verdict in NOT_RUN:
+        return first.seconds
+    second = await _judge(s, task, snapshot, iteration, "2")
+    if second.verdict not in NOT_RUN and (second.verdict is not Verdict.PASSED or last):
+        _reopen(s, task, iteration, first)
+    return first.seconds + second.seconds
+
+
+async def _judge(s: Session, task: TaskState, snapshot: Snapshot, iteration: int, name: str) -> Judgement:
+    folder = s.state_dir / "checks" / f"again-{safe_id(str(task.id))}-{name}"
+    where = judging.Where(snapshot, iteration, task.id, folder)
+    judgement = await judging.held(s, task.checks, where, folder, judging.before(s, task.id))
+    s.append(judging.judged(judgement, snapshot.tree, iteration=iteration, task=task.id, phase=Phase.REGRESSION))
+    return judgement
+
+
+def _reopen(s: Session, task: TaskState, iteration: int, judgement: Judgement) -> None:
+    assert task.proved is not None
+    reason = judging.reason(judgement)
+    row = ev.Regressed(
+        iteration=iteration,
+        task=task.id,
+        verdict=judgement.verdict,
+        reason=reason,
+        passed_in=task.proved.iteration,
+        checkpoint=_last_good(s, task),
+    )
+    rows: list[ev.Event] = [row]
+    if task.regressions + 1 >= TWICE:
+        why = "verified and lost again, twice: does its check contradict another task's?"
+        rows.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
+    s.append(*rows)
+    back = f"; `proctor rollback --to {row.checkpoint}` takes all back to there" if row.checkpoint else ""
+    s.notice(f"task {task.id} fails again: {reason}{back}", f"regression:{task.id}", "high")
+
+
+def _last_good(s: Session, task: TaskState) -> str:
+    """The newest checkpoint of a verified task on which this one's check is known to have passed."""
+    trees = {task.proved.tree} if task.proved else set()
+    found = [c.id for c in s.state.checkpoints if c.taken.tree in trees]
+    return found[-1] if found else task.checkpoint or ""
