@@ -75,9 +75,11 @@ class Tree:
                 continue
             touches += self._note(folder, name, None if is_folder or not found else _fingerprint(found))
             if is_folder:
-                # Perhaps another folder under an old name: whatever is below needs a new watch.
-                self.fresh |= self._below({path})
-                touches += self._scan([path], set())
+                # Perhaps another folder under an old name: whatever is below needs a new watch, or is gone.
+                unseen = self._below({path})
+                self.fresh |= unseen
+                touches += self._scan([path], unseen)
+                touches += self._forget(unseen)
             elif path in self._known:
                 gone.add(path)
         return touches + self._forget(self._below(gone))
