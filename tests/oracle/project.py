@@ -41,7 +41,12 @@ class Copies:
 
     def snapshot(self, workspace: Path) -> str:
         self.count += 1
-        shutil.copytree(workspace, self.folder / str(self.count), symlinks=True, ignore=shutil.ignore_patterns(".venv"))
+        shutil.copytree(
+            workspace,
+            self.folder / str(self.count),
+            symlinks=True,
+            ignore=shutil.ignore_patterns(".venv", "node_modules"),
+        )
         return str(self.count)
 
     def materialise(self, commit: str, dest: Path, exclude: tuple[str, ...] = ()) -> None:

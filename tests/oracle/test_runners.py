@@ -8,16 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.oracle.commands import Kind, named_paths, recognise, watched
 from proctor.oracle.runners import (
-    Kind,
     Outcome,
     Report,
     compare,
     last_words,
-    named_paths,
     read_report,
-    recognise,
-    watched,
     weigh,
 )
 from proctor.oracle.witness import FIELD, RECORD
@@ -55,7 +52,7 @@ def test_runners_are_recognised_behind_their_launchers(line: str, becomes: str) 
     argv = shlex.split(line)
     runner = recognise(argv)
     assert runner is not None
-    assert shlex.join(watched(argv, runner, "/door", "w")) == becomes
+    assert shlex.join(watched(argv, runner, "/door", "w", "python")) == becomes
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,11 +22,13 @@ import msgspec
 
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
-from proctor.oracle import runners, witness
+from proctor.oracle import commands, discovery, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
+from proctor.oracle.commands import Kind, Runner
 from proctor.oracle.frozen import Frozen
-from proctor.oracle.runners import Kind, Outcome, Report, Runner
+from proctor.oracle.runners import Outcome, Report
 from proctor.oracle.tamper import clear, undo
+from proctor.oracle.watch import files, toolchains
 from proctor.sandbox.policy import DOOR, Policy
 from proctor.sandbox.run import Completed, run
 from proctor.sandbox.running import DEVNULL, Backend
@@ -75,6 +78,8 @@ class Bench:
         self._base = policy
         self._out = out
         self._binds: Binds = ()
+        inside = policy.workspace.resolve() if self._walled else self.tree
+        self._built = inside / f".proctor-{secrets.token_hex(8)}"
 
     def prepare(self) -> tuple[str, ...]:
         """Lay the frozen set over the copy and the environments; the paths that differed. Once, when the tree is there.
@@ -100,7 +105,7 @@ class Bench:
         if number > 1:
             undo(self.tree, self._frozen)
         log = self._out / f"check-{number}.log"
-        runner = runners.recognise(check.run)
+        runner = commands.recognise(check.run, discovery.package_scripts(self.tree))
         with _line() as line:
             try:
                 completed = self._execute(check, runner, line, log)
@@ -129,15 +134,19 @@ class Bench:
     def _execute(self, check: CheckFact, runner: Runner | None, line: _Line, log: Path) -> Completed:
         argv, stdin = check.run, DEVNULL
         if runner:
-            argv, stdin = runners.watched(check.run, runner, DOOR, line.plugin), line.fd
-            (self._door / f"{line.plugin}.py").write_bytes(Path(witness.__file__).read_bytes())
+            argv, stdin = commands.watched(check.run, runner, DOOR, line.plugin, sys.executable), line.fd
+            for name, content, mode in files(runner.kind, line.plugin):
+                place = self._door / name
+                place.write_bytes(content)
+                place.chmod(mode)
         policy = self._policy(runner)
         return run(self._backend, argv, policy, check.timeout, log, OUTPUT_LIMIT, stdin=stdin)
 
     def _policy(self, runner: Runner | None) -> Policy:
         base = self._base
-        variables = {**base.environment, **_VARIABLES}
-        if runner and runner.kind is Kind.PYTEST:
+        kind = runner.kind if runner else None
+        variables = {**toolchains(kind, self._built), **base.environment, **_VARIABLES}
+        if kind is Kind.PYTEST:
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, (DOOR, variables.get("PYTHONPATH"))))
         return replace(
             base,

@@ -116,6 +116,15 @@ def relevant(path: str, data: bytes) -> Mapping[str, Any] | None:
         return None
 
 
+def package_scripts(root: Path) -> dict[str, str]:
+    """The scripts of the node package at the top of a tree; none if it has none that can be read."""
+    try:
+        scripts = _package((root / "package.json").read_text()).get("scripts")
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {name: text for name, text in scripts.items() if isinstance(text, str)} if isinstance(scripts, dict) else {}
+
+
 def walk(
     root: Path, skip: Collection[str] = (), top: str = "", *, lenient: bool = False, grant: bool = False
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
 from proctor.oracle import borrowed, discovery
+from proctor.oracle.commands import named_paths
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -33,7 +34,6 @@ from proctor.oracle.frozen import (
     sync,
     write_whole,
 )
-from proctor.oracle.runners import named_paths
 from proctor.text import safe_line
 from proctor.trees import remove_tree
 

@@ -1,21 +1,19 @@
-"""What a check's argv starts, and what its test runner's report and exit code prove. Pure.
+"""What the report of a test runner and its exit code prove. Pure.
 
-`unittest` and `pytest` are watched by `witness.py`, however they are launched. Any other command is judged by its
-exit code and the contract's `expect`.
+A command that starts no runner that is known is judged by its exit code and the contract's `expect`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import PurePosixPath
 
 import msgspec
 
 from proctor.oracle import witness
+from proctor.oracle.commands import Kind
 from proctor.text import safe_line
 from proctor.words import Verdict
 
@@ -24,27 +22,9 @@ _NO_MODULE = b"No module named pytest"
 _USAGE_ERROR = 4
 _NOT_STARTED = {126: "not executable", 127: "command not found"}
 
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:t|d)?")
-_INTERPRETERS = re.compile(_PYTHON.pattern + r"|bash|sh|dash|zsh|fish|node|deno|bun|ruby|perl|php|Rscript|lua")
-_WRAPPERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "env", "nice", "timeout", "xvfb-run"})
-_NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
-_PYTEST = frozenset({"pytest", "py.test"})
-_FINDS = """\
-import importlib.util, sys
-try:
-    found = importlib.util.find_spec(sys.argv[1])
-except ImportError:
-    found = None
-sys.exit(None if found else f"{sys.executable} has no module {sys.argv[1]}")
-"""
 _ERROR_LINE = re.compile(
     r"^\s*(?:[\w.]*(?:Error|Exception|Failure)\b|panic|fatal|FAIL|error\b|not ok\b)", re.IGNORECASE
 )
-
-
-class Kind(StrEnum):
-    UNITTEST = "unittest"
-    PYTEST = "pytest"
 
 
 class Outcome(StrEnum):
@@ -53,15 +33,6 @@ class Outcome(StrEnum):
     PASSED = witness.PASSED
     FAILED = witness.FAILED
     SKIPPED = witness.SKIPPED
-
-
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """A recognised test runner; its name begins at word `at` of the argv and takes `words` of them."""
-
-    kind: Kind
-    at: int
-    words: int
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -74,67 +45,6 @@ class Report(msgspec.Struct, frozen=True):
     @property
     def failing(self) -> tuple[str, ...]:
         return tuple(name for name, outcome in self.tests.items() if outcome is Outcome.FAILED)
-
-
-def recognise(argv: Sequence[str]) -> Runner | None:
-    """The unittest or pytest that an argv starts, directly or through a launcher; None for anything else."""
-    for at, word in enumerate(argv):
-        if _name(word) in _PYTEST and _launches(argv[:at]):
-            return Runner(Kind.PYTEST, at, 1)
-        if word == "-m" and at and at + 1 < len(argv) and _launches(argv[:at]):
-            module = argv[at + 1]
-            if module in _PYTEST:
-                return Runner(Kind.PYTEST, at, 2)
-            if module == "unittest":
-                return Runner(Kind.UNITTEST, at, 2)
-    return None
-
-
-def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str) -> tuple[str, ...]:
-    """The argv that runs the same tests under the witness, `folder/plugin.py`; pytest also needs it on PYTHONPATH."""
-    before, name, after = (
-        argv[: runner.at],
-        argv[runner.at : runner.at + runner.words],
-        argv[runner.at + runner.words :],
-    )
-    if runner.kind is Kind.UNITTEST:
-        return (*before, f"{folder}/{plugin}.py", *after)
-    return (*before, *name, "-p", plugin, *after)
-
-
-def trial(argv: Sequence[str]) -> tuple[str, ...]:
-    """An argv that ends at once, with 0 if what this one starts is there: the program, or the interpreter's module.
-
-    What launchers such as `uv run` would start is not asked for: some of them install first.
-    """
-    at = argv.index("-m") if "-m" in argv[:-1] else 0
-    if at and _PYTHON.fullmatch(_name(argv[0])) and not _without_options(argv[1:at]) and "-c" not in argv[:at]:
-        return (*argv[:at], "-c", _FINDS, argv[at + 1])
-    if _name(argv[0]) in _PYTEST:
-        return (argv[0], "--version")
-    return ("sh", "-c", 'command -v -- "$1" || { echo "$1 was not found"; exit 1; }', "sh", argv[0])
-
-
-def named_paths(argv: Sequence[str]) -> Iterator[str]:
-    """Paths that may be the check's own script, or the tests and settings its runner is told of.
-
-    A file that some other command is told of, such as a linter's, may as well be the work itself.
-    """
-    if argv and "/" in argv[0]:
-        yield argv[0]
-    interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
-    if interpreter is not None:
-        words = _without_options(argv[interpreter + 1 :])
-        if words and "-m" not in argv and "-c" not in argv:
-            yield words[0]
-    runner = recognise(argv)
-    node = next((at + 1 for at, word in enumerate(argv) if _name(word) in _NODE_RUNNERS), len(argv))
-    for word in argv[runner.at + runner.words if runner else node :]:
-        path = word.partition("=")[2] if word.startswith("-") else word.partition("::")[0]
-        yield path
-        if runner and runner.kind is Kind.UNITTEST and "/" not in path:
-            parts = path.split(".")
-            yield from ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
 
 
 def read_report(data: bytes, secret: str) -> Report | None:
@@ -167,6 +77,8 @@ def weigh(kind: Kind | None, code: int, report: Report | None, output: bytes) ->
     if report is None:
         if kind is Kind.PYTEST and (code == _USAGE_ERROR or _NO_MODULE in output):
             return Verdict.INFRA, f"pytest could not start (exit code {code})"
+        if not kind.is_python and code in _NOT_STARTED:
+            return Verdict.INFRA, f"{kind} could not start (exit code {code})"
         return Verdict.FAILED, f"exit code {code} before {kind} came to its end"
     passed, failed, skipped = (sum(o is kind_of for o in report.tests.values()) for kind_of in Outcome)
     if report.unsealed:
@@ -214,23 +126,4 @@ def _id(name: str) -> str:
 
 
 def _holds(group: str, name: str) -> bool:
-    return name.startswith((group + "::", group + "/")) or f".{group}." in f".{name}."
-
-
-def _launches(words: Sequence[str]) -> bool:
-    """Whether these words start what follows them: nothing, an interpreter with options, or a known launcher."""
-    if not words or _name(words[0]) in _WRAPPERS:
-        return True
-    if _name(words[0]) == "coverage":
-        return "run" in words[1:2]
-    return bool(_PYTHON.fullmatch(_name(words[0]))) and not _without_options(words[1:]) and "-c" not in words
-
-
-def _without_options(words: Sequence[str]) -> list[str]:
-    """The words that are no option of an interpreter, nor the value of one."""
-    values = {at + 1 for at, word in enumerate(words) if word in ("-W", "-X")}
-    return [word for at, word in enumerate(words) if not word.startswith("-") and at not in values]
-
-
-def _name(word: str) -> str:
-    return PurePosixPath(word).name
+    return name.startswith((group + "::", group + "/", group + " > ")) or f".{group}." in f".{name}."

@@ -1,0 +1,264 @@
+"""What a check's argv starts, and how it is made to run watched. Pure.
+
+A runner is recognised where its name stands in the argv, or in the package script that the argv runs. What is led to
+it in another way (make, a shell script) is judged as any command is.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:t|d)?")
+_INTERPRETERS = re.compile(_PYTHON.pattern + r"|bash|sh|dash|zsh|fish|node|deno|bun|ruby|perl|php|Rscript|lua")
+_WRAPPERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "env", "nice", "timeout", "xvfb-run"})
+_NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
+_PYTEST = frozenset({"pytest", "py.test"})
+_CARGO_FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"})
+_SILENT = frozenset({"-s", "--silent"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_FINDS = """\
+import importlib.util, sys
+try:
+    found = importlib.util.find_spec(sys.argv[1])
+except ImportError:
+    found = None
+sys.exit(None if found else f"{sys.executable} has no module {sys.argv[1]}")
+"""
+
+
+class Kind(StrEnum):
+    UNITTEST = "unittest"
+    PYTEST = "pytest"
+    JEST = "jest"
+    VITEST = "vitest"
+    GO = "go test"
+    CARGO = "cargo test"
+
+    @property
+    def is_python(self) -> bool:
+        return self in (Kind.UNITTEST, Kind.PYTEST)
+
+    @property
+    def is_node(self) -> bool:
+        return self in (Kind.JEST, Kind.VITEST)
+
+
+_NODE = {"jest": Kind.JEST, "jest.js": Kind.JEST, "vitest": Kind.VITEST, "vitest.mjs": Kind.VITEST}
+_REPORTER = {Kind.JEST: "--reporters", Kind.VITEST: "--reporter"}
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A recognised test runner; its name begins at word `at` of the argv and takes `words` of them.
+
+    Further arguments for it go in front of word `end`, behind the words `glue`; `reports` says that its own say which
+    reporters it has.
+    """
+
+    kind: Kind
+    at: int
+    words: int
+    end: int = 0
+    glue: tuple[str, ...] = ()
+    reports: bool = False
+
+
+def recognise(argv: Sequence[str], scripts: Mapping[str, str] | None = None) -> Runner | None:
+    """The test runner that an argv starts, directly or through a launcher; None for anything else.
+
+    `scripts` are those of the package at the workspace's top, by name.
+    """
+    for at, word in enumerate(argv):
+        name, before = _name(word), argv[:at]
+        if name in _PYTEST and _launches(before):
+            return Runner(Kind.PYTEST, at, 1)
+        if word == "-m" and at and at + 1 < len(argv) and _launches(before):
+            module = argv[at + 1]
+            if module in _PYTEST:
+                return Runner(Kind.PYTEST, at, 2)
+            if module == "unittest":
+                return Runner(Kind.UNITTEST, at, 2)
+        if name in _NODE and _launches_node(before):
+            return _node_runner(argv, at)
+        if name in ("go", "cargo") and _launches(before):
+            return _native(argv, at)
+        if name in ("npm", "pnpm", "yarn") and _launches(before) and (found := _script(argv, at, scripts or {})):
+            return found
+    return None
+
+
+def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, python: str) -> tuple[str, ...]:
+    """The argv that runs the same tests under the witness, `folder/plugin` with its suffix.
+
+    pytest also needs the folder on PYTHONPATH; `python` is the interpreter for a witness that runs beside the tests.
+    """
+    before, name, after = (
+        argv[: runner.at],
+        argv[runner.at : runner.at + runner.words],
+        argv[runner.at + runner.words :],
+    )
+    match runner.kind:
+        case Kind.UNITTEST:
+            return (*before, f"{folder}/{plugin}.py", *after)
+        case Kind.PYTEST:
+            return (*before, *name, "-p", plugin, *after)
+        case Kind.GO | Kind.CARGO:
+            last = runner.at + runner.words - 1
+            return (python, "-I", "-S", f"{folder}/{plugin}.py", runner.kind.split()[0], str(last), *argv)
+    option = _REPORTER[runner.kind]
+    ours = (*(() if runner.reports else (f"{option}=default",)), f"{option}={folder}/{plugin}.cjs")
+    return (*argv[: runner.end], *runner.glue, *ours, *argv[runner.end :])
+
+
+def trial(argv: Sequence[str]) -> tuple[str, ...]:
+    """An argv that ends at once, with 0 if what this one starts is there: the program, or the interpreter's module.
+
+    What launchers such as `uv run` would start is not asked for: some of them install first.
+    """
+    at = argv.index("-m") if "-m" in argv[:-1] else 0
+    if at and _PYTHON.fullmatch(_name(argv[0])) and not _without_options(argv[1:at]) and "-c" not in argv[:at]:
+        return (*argv[:at], "-c", _FINDS, argv[at + 1])
+    if _name(argv[0]) in _PYTEST:
+        return (argv[0], "--version")
+    return ("sh", "-c", 'command -v -- "$1" || { echo "$1 was not found"; exit 1; }', "sh", argv[0])
+
+
+def named_paths(argv: Sequence[str]) -> Iterator[str]:
+    """Paths that may be the check's own script, or the tests and settings its runner is told of.
+
+    A file that some other command is told of, such as a linter's, may as well be the work itself.
+    """
+    if argv and "/" in argv[0]:
+        yield argv[0]
+    interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
+    if interpreter is not None:
+        words = _without_options(argv[interpreter + 1 :])
+        if words and "-m" not in argv and "-c" not in argv:
+            yield words[0]
+    runner = recognise(argv)
+    node = next((at + 1 for at, word in enumerate(argv) if _name(word) in _NODE_RUNNERS), len(argv))
+    for word in argv[runner.at + runner.words if runner else node :]:
+        path = word.partition("=")[2] if word.startswith("-") else word.partition("::")[0]
+        yield path
+        if runner and runner.kind is Kind.UNITTEST and "/" not in path:
+            parts = path.split(".")
+            yield from ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
+
+
+# --- jest and vitest --------------------------------------------------------------------------------
+
+
+def _node_runner(argv: Sequence[str], at: int) -> Runner:
+    kind = _NODE[_name(argv[at])]
+    end = argv.index("--", at) if "--" in argv[at:] else len(argv)
+    glue: tuple[str, ...] = ()
+    if "npm" in map(_name, argv[:at]) and "--" not in argv[:at]:  # npm takes options for its own up to there
+        glue, end = (() if end < len(argv) else ("--",)), len(argv)
+    return Runner(kind, at, 1, end, glue, _chooses_reporters(kind, argv[at:]))
+
+
+def _script(argv: Sequence[str], at: int, scripts: Mapping[str, str]) -> Runner | None:
+    """The runner that a package manager, word `at`, starts as the last command of a script."""
+    manager, words = _name(argv[at]), [at + 1 + n for n, word in enumerate(argv[at + 1 :]) if word not in _SILENT]
+    while words and argv[words[0]] in ("run", "run-script"):
+        words.pop(0)
+    named = next(iter(words), None)
+    if named is None:
+        return None
+    plain = argv[at + 1 : named] and argv[named - 1] in ("run", "run-script")
+    name = "test" if argv[named] in ("t", "tst") and not plain else argv[named]
+    if name not in scripts or (manager == "npm" and not plain and name != "test"):
+        return None
+    command = _last_command(scripts[name])
+    start = next((n for n, word in enumerate(command) if _name(word) in _NODE), None)
+    if start is None or "--" in command or not _launches_node(command[:start]):
+        return None
+    kind = _NODE[_name(command[start])]
+    end = argv.index("--", named) if "--" in argv[named:] else len(argv)
+    glue: tuple[str, ...] = ()
+    if manager == "npm":
+        glue, end = (() if end < len(argv) else ("--",)), len(argv)
+    return Runner(kind, at, named + 1 - at, end, glue, _chooses_reporters(kind, [*command, *argv[named:]]))
+
+
+def _last_command(script: str) -> list[str]:
+    """The words of the last command of a script, to which further arguments are given; none if that is not clear."""
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return []
+    if any(mark in script for mark in ("\n", "`", "$(")):
+        return []
+    while "&&" in words:
+        words = words[words.index("&&") + 1 :]
+    if any(word and set(word) <= set("();<>|&") for word in words):
+        return []
+    while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] in ("cross-env", "env")):
+        words.pop(0)
+    return words
+
+
+def _launches_node(words: Sequence[str]) -> bool:
+    """Whether these words start the program of a node package that follows them."""
+    words = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
+    if not words or _name(words[0]) in _WRAPPERS | {"cross-env"}:
+        return True
+    rest = [word for word in words[1:] if not word.startswith("-")]
+    match _name(words[0]):
+        case "npx" | "node":
+            return not rest and not {"-c", "--call", "-e", "--eval", "-p", "--package"} & set(words)
+        case "npm":
+            return rest in (["exec"], ["x"])
+        case "pnpm":
+            return rest in ([], ["exec"])
+        case "yarn":
+            return rest in ([], ["run"], ["exec"])
+    return False
+
+
+def _chooses_reporters(kind: Kind, words: Sequence[str]) -> bool:
+    return any(word.partition("=")[0] == _REPORTER[kind] for word in words)
+
+
+# --- go and cargo -----------------------------------------------------------------------------------
+
+
+def _native(argv: Sequence[str], at: int) -> Runner | None:
+    if _name(argv[at]) == "go":
+        test = at + 3 if "-C" in argv[at + 1 : at + 2] else at + 1
+        return Runner(Kind.GO, at, test + 1 - at) if "test" in argv[test : test + 1] else None
+    for test, word in enumerate(argv[at + 1 :], at + 1):
+        if word in ("test", "t"):
+            return Runner(Kind.CARGO, at, test + 1 - at)
+        if word not in _CARGO_FLAGS and not word.startswith("+"):
+            break
+    return None
+
+
+# --- words ------------------------------------------------------------------------------------------
+
+
+def _launches(words: Sequence[str]) -> bool:
+    """Whether these words start what follows them: nothing, an interpreter with options, or a known launcher."""
+    if not words or _name(words[0]) in _WRAPPERS:
+        return True
+    if _name(words[0]) == "coverage":
+        return "run" in words[1:2]
+    return bool(_PYTHON.fullmatch(_name(words[0]))) and not _without_options(words[1:]) and "-c" not in words
+
+
+def _without_options(words: Sequence[str]) -> list[str]:
+    """The words that are no option of an interpreter, nor the value of one."""
+    values = {at + 1 for at, word in enumerate(words) if word in ("-W", "-X")}
+    return [word for at, word in enumerate(words) if not word.startswith("-") and at not in values]
+
+
+def _name(word: str) -> str:
+    return PurePosixPath(word).name

@@ -1,0 +1,38 @@
+"""What a watched test runner needs beside its argv: the witness's files in the door, and variables for toolchains."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from proctor.oracle.commands import Kind
+
+_HERE = Path(__file__).parent
+_KEPT = ("RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "CARGO_HOME", "GOROOT", "GOMODCACHE")
+"""Where an operator's toolchains and what they have fetched lie, if not in the usual places."""
+
+
+def files(kind: Kind, plugin: str) -> Iterator[tuple[str, bytes, int]]:
+    """Name, content and mode of what has to be in the folder that is shown to a check, for a witness of this name."""
+    suffix, source = "py", "witness_native.py"
+    if kind.is_python:
+        source = "witness.py"
+    elif kind.is_node:
+        suffix, source = "cjs", "witness_node.cjs"
+    yield f"{plugin}.{suffix}", (_HERE / source).read_bytes(), 0o644
+    if kind is Kind.CARGO:  # cargo takes one program for its rustdoc
+        yield plugin, f'#!/bin/sh\nexec "{sys.executable}" -I -S "$0.py" docs "$@"\n'.encode(), 0o755
+
+
+def toolchains(kind: Kind | None, built: Path) -> dict[str, str]:
+    """The variables with which Go and Rust work without a network, and build below `built`, which is not there yet.
+
+    What a worker has built is never taken for built.
+    """
+    variables = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    variables |= {"CARGO_NET_OFFLINE": "true", "GOCACHE": str(built / "go"), "GOPROXY": "off", "GOTOOLCHAIN": "local"}
+    if kind is Kind.CARGO:  # a script may rely on `target`
+        variables["CARGO_TARGET_DIR"] = str(built / "cargo")
+    return variables
