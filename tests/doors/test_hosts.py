@@ -337,6 +337,25 @@ async def test_only_so_many_hosts_are_asked_for_at_once(tmp_path: Path) -> None:
             writer.close()
 
 
+async def test_questions_that_nobody_waits_for_are_not_asked_without_end(tmp_path: Path) -> None:
+    owner = Owner(answer=asyncio.Event())
+    async with street(tmp_path, owner, World(), Bounds(unawaited=2, again=0.05)) as here:
+        for number in range(2):
+            _, writer = await here.connect()
+            writer.write(CONNECT)
+            await until(lambda number=number: len(owner.asked) == number + 1)
+            writer.close()
+            await until(lambda number=number: len(owner.withdrawn) == number + 1)
+        answer = await here.say(CONNECT)
+        assert (status(answer), b"not waited for" in answer, len(owner.asked)) == (503, True, 2)
+        owner.grants = True
+        assert owner.answer
+        owner.answer.set()
+        await until(lambda: asyncio.get_running_loop().time() > here.hosts._again)
+        assert status(await here.say(CONNECT)) == 502
+        assert len(owner.asked) == 3
+
+
 async def test_connections_are_bounded_and_come_back(tmp_path: Path) -> None:
     world = World()
     async with (

@@ -43,6 +43,8 @@ class Bounds:
     connections: int = 128
     questions: int = 16
     """Hosts that are asked for at the same time."""
+    unawaited: int = 16
+    """Questions that were withdrawn, from which on there is one every `again` seconds: each calls the operator."""
     attempts: int = 8
     """Addresses of one name that are tried."""
     lines: int = 60
@@ -52,6 +54,7 @@ class Bounds:
     connect: float = 5
     idle: float = 900
     half_closed: float = 60
+    again: float = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,8 @@ class HostDoor:
         self._bounds = bounds or Bounds()
         self._serving: set[asyncio.Task[None]] = set()
         self._questions: dict[tuple[str, int], _Question] = {}
+        self._unawaited = 0
+        self._again = 0.0
         self._minute = 0
         self._lines = 0
 
@@ -220,6 +225,8 @@ class HostDoor:
         if question is None:
             if len(self._questions) >= self._bounds.questions:
                 raise Refused("too many hosts are being asked for", HTTPStatus.SERVICE_UNAVAILABLE)
+            if self._unawaited >= self._bounds.unawaited and asyncio.get_running_loop().time() < self._again:
+                raise Refused("too many hosts were asked for and not waited for", HTTPStatus.SERVICE_UNAVAILABLE)
             question = _Question(asyncio.ensure_future(self._steward.asks_host(*where)))
             self._questions[where] = question
         question.waiting += 1
@@ -231,7 +238,9 @@ class HostDoor:
         finally:
             question.waiting -= 1
             if not question.waiting:
-                question.answer.cancel()
+                if question.answer.cancel():
+                    self._unawaited += 1
+                    self._again = asyncio.get_running_loop().time() + self._bounds.again
                 del self._questions[where]
 
     async def _stand_still(self, near: Near) -> None:
