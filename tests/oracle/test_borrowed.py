@@ -26,7 +26,7 @@ def equipped(project: Project) -> Project:
     project.write(f"{SITE}/_pytest/__pycache__/main.cpython-311.pyc", "compiled\n")
     project.write(f"{SITE}/left/__init__.py", "left\n")
     project.write(f"{SITE}/known.pth", "")
-    project.freeze("tests", ignored=[".venv", "build"])
+    project.freeze("tests", checks=[TOOL], ignored=[".venv", "build"])
     return project
 
 

@@ -71,15 +71,16 @@ def freeze(
     stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
     try:
         recorder = _Recorder(workspace, stage / FILES)
+        environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         items = recorder.keep(earlier, anew) if earlier else []
-        items += [recorder.record(path, declared=True) for path in _declared(workspace, roots, checks) if anew(path)]
+        declared = _declared(workspace, roots, checks, environments)
+        items += [recorder.record(path, declared=True) for path in declared if anew(path)]
         modules = set()
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
             if entry.name != discovery.CACHE and discovery.is_discovery(path) and anew(path):
                 items.append(recorder.record(path))
             if module := discovery.top_module(path):
                 modules.add(module)
-        environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         imports = _from_elsewhere(recorder.imports, [workspace / name for name in environments])
         if earlier is None:
             guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
@@ -160,8 +161,11 @@ class _Recorder:
         return kept_as.name
 
 
-def _declared(workspace: Path, roots: Iterable[str], checks: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The files below the protected paths, and those of the workspace that a check names as its own."""
+def _declared(
+    workspace: Path, roots: Iterable[str], checks: Iterable[Sequence[str]], environments: Collection[str]
+) -> Iterator[str]:
+    """The files below the protected paths, and those of the workspace that a check names as its own; not an
+    environment's, which are guarded where they stand and in no copy."""
     for root in roots:
         full = workspace / root
         if full.is_dir() and not full.is_symlink():
@@ -175,7 +179,8 @@ def _declared(workspace: Path, roots: Iterable[str], checks: Iterable[Sequence[s
         full = Path(os.path.normpath(workspace / name))
         if full.is_relative_to(workspace) and full.is_file():
             place = full.relative_to(workspace)
-            if place.parts[0] not in discovery.OWN and discovery.on_plain_folders(workspace, str(place)):
+            ours = place.parts[0] in discovery.OWN or is_within(str(place), environments)
+            if not ours and discovery.on_plain_folders(workspace, str(place)):
                 yield str(place)
 
 
