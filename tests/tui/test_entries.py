@@ -144,6 +144,8 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         ev.Degraded(dimension=Dimension.COST, model="small"),
         ev.PlateauSignal(rule=Rule.NO_CHANGE, window=3, evidence=()),
         ev.PlateauFired(rule=Rule.NO_CHANGE, window=3, evidence=(), response=Response.PARK),
+        ev.PlateauCleared(iteration=4),
+        ev.LoopSeen(iteration=4, task=3, rule="same_call", light="firing", window=4, evidence=("4 times", "ls\nrm")),
         ev.PlateauReset(by="operator"),
         ev.RequestOpened(id=1, request=RequestKind.TOOL, what="x", tool="shell", input={"command": "ls\nrm"}),
         ev.RequestClosed(id=1, outcome="expired"),

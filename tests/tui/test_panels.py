@@ -496,6 +496,39 @@ def test_a_plateau_names_rule_window_evidence_and_the_keys() -> None:
         assert part in shown
 
 
+def test_a_suspicion_is_said_with_its_evidence_while_the_session_goes_on() -> None:
+    state = a_state(status=SessionStatus.RUNNING, why=None)
+    seen = replace(
+        state.plateau,
+        light=Light.SUSPECT,
+        rule="revisit",
+        evidence=("iterations 3, 4: the tree was there before\x1b[31m", "iteration 3"),
+        advice="look at the evaluator, pytest -q",
+        loop=("4 times the same call with one result", "read a.py"),
+    )
+    said = banner.banner(a_view(replace(state, plateau=seen)))
+    assert said is not None
+    shown = text(banner.panel(said, 100, ALL_KEYS))
+    for part in (
+        "Plateau suspected: the work returns to where it was",
+        "revisit · the next brief says so, once",
+        "· iterations 3, 4: the tree was there before",
+        "→ look at the evaluator, pytest -q",
+        "N note …",
+    ):
+        assert part in shown
+    assert "\x1b" not in shown
+    drifts = text(drift.drift(a_view(replace(state, plateau=seen)), 40))
+    assert "◐ plateau  suspect\n  the work returns to where it was\n  iterations 3, 4: the tree was there" in drifts
+    assert "◐ circles  4 times the same call" in drifts
+    fired = ev.PlateauFired(rule="revisit", window=2, evidence=("x",), response="narrow", task=3)
+    said = banner.banner(a_view(replace(state, plateau=replace(seen, light=Light.FIRING)), fired=fired))
+    assert said is not None
+    assert said.headline == "Plateau: the work returns to where it was"
+    assert said.lines[0] == "revisit · the next brief is narrower"
+    assert banner.banner(a_view(replace(state, plateau=replace(seen, light=Light.QUIET)))) is None
+
+
 def test_the_leave_line_names_the_path_for_a_shell_and_what_still_waits() -> None:
     state = a_state(requests=(a_request("git push"),))
     said = farewell(View(Path("/work/my proj\u202e"), NOW, state, alive=True))
