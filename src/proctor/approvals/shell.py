@@ -20,6 +20,8 @@ from proctor.approvals.reading import LONGEST, Command, Reading, harmless
 
 MOST_OPENINGS = 1_000
 """Characters among them that begin something: the parser's time grows with their square."""
+MOST_NODES = 5_000
+"""Pieces of a line: each is looked at more than once."""
 MOST_COMMANDS = 500
 MOST_LINES = 40
 """Lines within a line: scripts given to `sh -c`, and the like."""
@@ -81,7 +83,7 @@ class _Reader(Meaning):
         self._commands: list[Command] = []
         self._behind: dict[int, list[str]] = {}
         """Words that stand behind a redirection, by the node of the command that they belong to."""
-        self._count = self._bytes = self._openings = 0
+        self._count = self._bytes = self._openings = self._nodes = 0
 
     def give_up(self, line: str) -> None:
         """Leave it at what was found so far."""
@@ -103,6 +105,9 @@ class _Reader(Meaning):
             raise TooMuch
         self.found.lines.append(line)
         root = Parser(_LANGUAGE).parse(source).root_node
+        self._nodes += root.descendant_count
+        if self._nodes > MOST_NODES:
+            raise TooMuch
         if not plain.holds(root, source):
             self.found.sure = False
         before, self._commands = self._commands, []

@@ -12,9 +12,12 @@ import contextlib
 import fcntl
 import os
 import termios
+import time
 import tty
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from proctor.doors.door import Door
@@ -29,6 +32,8 @@ MAX_LINE = 8 * 1024 * 1024
 CHUNK = 256 * 1024
 MAX_UNSENT = 2 * MAX_LINE
 """Bytes that wait for a worker to read them: room for an answer that holds all that was asked."""
+SLICE = 0.03
+"""Seconds for which lines are heard without a pause: a question may take long to judge, and nothing else moves."""
 TERMINAL_SIZE = (50, 1000)
 """Rows and columns."""
 GRACE = 10.0
@@ -173,7 +178,11 @@ class Worker:
         self._on_line = on_line
         self._on_exit = on_exit
         self._loop = asyncio.get_running_loop()
-        self._open: set[int] = set()
+        self._open: dict[int, Lines] = {}
+        self._unheard: deque[Callable[[], None]] = deque()
+        self._rested = asyncio.Event()
+        """No line waits to be heard."""
+        self._rested.set()
         self._drained = asyncio.Event()
         self._watching = True
         self._grace = self._left = grace
@@ -190,10 +199,10 @@ class Worker:
 
     def _read(self, fd: int, source: str) -> None:
         os.set_blocking(fd, False)
-        self._open.add(fd)
-        self._loop.add_reader(fd, self._on_readable, fd, Lines(lambda line: self._hear(source, line)))
+        self._open[fd] = Lines(lambda line: self._unheard.append(partial(self._hear, source, line)))
+        self._loop.add_reader(fd, self._on_readable, fd)
 
-    def _on_readable(self, fd: int, lines: Lines) -> None:
+    def _on_readable(self, fd: int) -> None:
         try:
             chunk = os.read(fd, CHUNK)
         except BlockingIOError:
@@ -201,10 +210,26 @@ class Worker:
         except OSError:
             chunk = b""
         if chunk:
-            lines.feed(chunk)
+            self._open[fd].feed(chunk)
+        else:
+            self._open[fd].end()
+            self._unheard.append(partial(self._close, fd))
+        for each in self._open:
+            self._loop.remove_reader(each)
+        self._work()
+
+    def _work(self) -> None:
+        """Hear lines for a while, then let others have the loop; nothing more is read before all are heard."""
+        until = time.monotonic() + SLICE
+        while self._unheard and time.monotonic() < until:
+            self._unheard.popleft()()
+        if self._unheard:
+            self._rested.clear()
+            self._loop.call_soon(self._work)
             return
-        lines.end()
-        self._close(fd)
+        self._rested.set()
+        for fd in self._open:
+            self._loop.add_reader(fd, self._on_readable, fd)
 
     def _hear(self, source: str, line: bytes) -> None:
         if self._timer is not None and self.turn is None:
@@ -254,10 +279,9 @@ class Worker:
             self._has_ended()
 
     def _close(self, fd: int) -> None:
-        if fd in self._open:
+        if self._open.pop(fd, None) is not None:
             self._loop.remove_reader(fd)
             os.close(fd)
-            self._open.discard(fd)
         if not self._open:
             self._drained.set()
 
@@ -280,6 +304,7 @@ class Worker:
             await asyncio.wait_for(self._drained.wait(), 2)
         for fd in list(self._open):
             self._close(fd)
+        await self._rested.wait()
         self._stop_watching()  # what was left may have begun the countdown
         return end
 
