@@ -38,8 +38,8 @@ def lines(work: Path, run: list[str], *more: list[str]) -> list[str]:
     (work / "proctor.yaml").write_text(CONTRACT % json.dumps(run))
     listed = [{"id": n, "task": "x", "check": {"run": argv}} for n, argv in enumerate(more, 1)]
     (work / "tasks.json").write_text(json.dumps(listed or [{"id": 1, "task": "x"}]))
-    found = list(unrunnable(work, load(work)))
-    assert found.pop(1 if found[0].startswith("progress") else 0).startswith("termination.final: `no-such-final` ")
+    *found, final = unrunnable(work, load(work))
+    assert final.startswith("termination.final: `no-such-final` ")
     return found
 
 
@@ -47,8 +47,9 @@ def test_what_cannot_start_is_named_with_its_key_and_what_to_do(work: Path) -> N
     (line,) = lines(work, ["python", "-m", "pytest", "-q"])
     assert line.startswith("progress.checks: `python -m pytest -q` cannot run in the sandbox: ")
     assert line.endswith(" has no module pytest; install it there, or name a program that has it by its path")
-    (of_a_task,) = lines(work, ["python", "-m", "unittest"], ["no-such-program", "x"], ["sh", "-c", "no-such-program"])
-    assert of_a_task.startswith("task 1: `no-such-program x` cannot run in the sandbox: no-such-program was not found")
+    tasks = ["no-such-program", "x"], ["sh", "-c", "no-such-program"], ["no-such-program", "y"]
+    (of_tasks,) = lines(work, ["no-such-default"], *tasks)
+    assert of_tasks.startswith("task 1 and 1 more: `no-such-program x` cannot run in the sandbox: no-such-program was")
 
 
 def test_a_program_of_the_workspace_that_an_earlier_check_may_make_is_left_to_it(work: Path) -> None:

@@ -229,14 +229,10 @@ def _has_pytest(workspace: Path, python: str | None) -> bool:
         return _holds_pytest(place.parent.parent)
     ask = [python, "-I", "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"]
     try:
-        return (
-            subprocess.run(
-                ask, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, cwd="/", check=False
-            ).returncode
-            == 0
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        subprocess.run(ask, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, cwd="/", check=True)
+    except (OSError, subprocess.SubprocessError):
         return False
+    return True
 
 
 def _holds_pytest(environment: Path) -> bool:
