@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,28 @@ def test_no_program_is_taken_from_a_workspace(tmp_path: Path) -> None:
     (tmp_path / "proctor.yaml").touch()
     with pytest.raises(UsageError):
         find.locate("claude", path=str(tmp_path / "bin"))
+
+
+@pytest.mark.parametrize(
+    ("says", "version"),
+    [
+        ("sleep 1000", ""),
+        ("sleep 1000 & echo 2.1.200", "2.1.200"),
+        ("exec yes 2.1.200", "2.1.200"),
+        ("exec yes no", ""),
+        ("printf %09999d.1 0", ""),
+    ],
+)
+def test_nothing_runs_on_of_a_program_that_was_asked_for_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, version: str
+) -> None:
+    monkeypatch.setattr(find, "VERSION_SECONDS", 1)
+    os.mkfifo(tmp_path / "alive")
+    alive = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)
+    program(tmp_path, "claude").write_text(f"#!/bin/sh\nexec 3>{tmp_path}/alive\n{says}\n")
+    assert find.agent("claude", path=str(tmp_path)).version == version
+    assert select.select([alive], [], [], 10)[0]  # the end of it, once nobody has it open
+    os.close(alive)
 
 
 def test_the_contracts_worker_has_its_dialect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import select
+import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +21,8 @@ from proctor.text import safe_line
 from proctor.trees import scratch_folder
 
 VERSION_SECONDS = 30.0
+MOST_SAID = 64 * 1024
+NUMBER = re.compile(rb"\b\d{1,9}(\.\d{1,9}){1,3}(?=[^\d.])")
 
 Version = tuple[int, ...]
 
@@ -102,22 +108,44 @@ def _vendored(launcher: Path) -> Iterator[Path]:
 
 @cache
 def _version(program: str) -> str:
+    """What it says of its version; nothing of it runs afterwards, whatever it started and however long that would."""
     with scratch_folder("proctor-") as home:
         quiet = {"PATH": host.environment()["PATH"], "HOME": str(home), "NO_UPDATE_NOTIFIER": "1", "TERM": "dumb"}
         try:
-            said = subprocess.run(
+            running = subprocess.Popen(
                 [program, "--version"],
-                capture_output=True,
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
                 env=quiet,
                 cwd=home,
-                timeout=VERSION_SECONDS,
-                check=False,
-            ).stdout.decode(errors="replace")
-        except (OSError, subprocess.TimeoutExpired):
+                start_new_session=True,
+            )
+        except OSError:
             return ""
-    number = re.search(r"\d+\.\d+(\.\d+)*", said)
-    return number[0] if number else ""
+        with running:
+            assert running.stdout is not None
+            try:
+                number = _number(running.stdout.fileno())
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(running.pid, signal.SIGKILL)
+    return number.decode()
+
+
+def _number(fd: int) -> bytes:
+    """The first that looks like a version, in as much as anybody says of his."""
+    said, deadline = b"", time.monotonic() + VERSION_SECONDS
+    while len(said) < MOST_SAID and (left := deadline - time.monotonic()) > 0:
+        if not select.select([fd], [], [], left)[0]:
+            break
+        part = os.read(fd, MOST_SAID)
+        said += part
+        if number := NUMBER.search(said if part else said + b"\n"):
+            return number[0]
+        if not part:
+            break
+    return b""
 
 
 def _packaged(program: str, package: str) -> str:
