@@ -237,6 +237,7 @@ def _show(text: str) -> None:
 # --- cargo ------------------------------------------------------------------------------------------
 
 _COMPILE = re.compile(r"error: could not compile `([^`]+)`")
+_RESULT = re.compile(r"^test result: ok\. (\d+) passed; 0 failed;", re.MULTILINE)
 _LOGGED = {"ok": PASSED, "failed": FAILED, "ignored": SKIPPED}
 _KEPT = 1 << 20
 """Bytes of a test binary's output among which its failures are looked for."""
@@ -284,7 +285,11 @@ def binary(argv: Sequence[str]) -> int:
         _record(folder, [(group, FAILED, f"exit code {code}")] if code else [])
         return code
     code, log, said = _logged(argv, lambda pipe: ["--logfile", pipe])
-    _record(folder, _outcomes(group, _names(listed), log, said))
+    rows = _outcomes(group, _names(listed), log, said)
+    ran = sum(outcome == PASSED for _, outcome, _ in rows)
+    if code == 0 and not _holds(argv, "--format") and [*map(int, _RESULT.findall(said))][-1:] != [ran]:
+        rows = [(name, FAILED, "the harness ended before its tests did") for name, _, _ in rows]
+    _record(folder, rows)
     return code
 
 
