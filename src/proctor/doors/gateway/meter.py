@@ -133,11 +133,11 @@ def _digest(asked: Asked) -> bytes:
 def _alike(one: bytes, other: bytes) -> int:
     """How many bytes both begin with."""
     least, most = 0, min(len(one), len(other))
-    if one[:most] == other[:most]:
+    if other.startswith(one) or one.startswith(other):
         return most
     while most - least > FEW_BYTES:
         middle = (least + most) // 2
-        if one[least:middle] == other[least:middle]:
+        if other.startswith(one[least:middle], least):
             least = middle
         else:
             most = middle

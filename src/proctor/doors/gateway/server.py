@@ -28,6 +28,7 @@ from proctor.doors.gateway.keys import Mask
 from proctor.doors.gateway.meter import Meter
 from proctor.doors.gateway.passing import Passing
 from proctor.doors.gateway.port import Rules, Steward
+from proctor.doors.gateway.providers import paths
 from proctor.doors.gateway.providers.base import Asked, Provider, Refusal
 from proctor.doors.gateway.providers.body import marks
 from proctor.doors.gateway.record import Recorder
@@ -251,7 +252,9 @@ class Gateway:
             raw = b"".join(pieces)
             del pieces
             if len(raw) > BIG:
-                values = marks(raw) * WEIGHT
+                values = len(raw) // 2 * WEIGHT
+                if self._bodies + values > MOST_BODIES // 2:  # only then is it worth the time to count them
+                    values = marks(raw) * WEIGHT
                 taken += values
                 self._bodies += values
                 if self._bodies > MOST_BODIES:
@@ -296,7 +299,8 @@ class Gateway:
 
     async def _pass_on(self, house: House, came: _Came, rules: Rules, found: tuple[Provider, Asked] | None) -> None:
         """What is no call of a model: counting tokens, which costs nothing, and unknown paths by the rules."""
-        if found is None and not rules.unknown_paths:
+        asks_models = rules.model_lists and paths.asks_models(came.method, came.path)
+        if found is None and not (rules.unknown_paths or asks_models):
             why = "this path is no call of a model, and gateway.unknown_paths refuses others"
             await came.answer.say(plain(404, why))
             return
@@ -309,7 +313,7 @@ class Gateway:
         if chosen is None:
             await came.answer.say(failure(_nowhere(family)))
             return
-        if found is None:
+        if found is None and not asks_models:
             bare = safe_line(came.path.partition("?")[0], 100)
             house.log_once(f"passed on, and not counted: {came.method} {bare}")
         headers = upstream.asking(came.headers, chosen, family)

@@ -74,7 +74,7 @@ class Chat(OpenAI):
         return _Completion(asked)
 
 
-def _deployment(parts: list[str]) -> str:
+def _deployment(parts: tuple[str, ...]) -> str:
     """The model that a path names, as Azure's and LiteLLM's do."""
     return parts[-3] if len(parts) > 3 and parts[-4].lower() in ("deployments", "engines") else ""
 
@@ -128,6 +128,7 @@ class _Completion(Answer):
             self.failed(chunk.error)
 
     def light(self, data: bytes) -> bool:
+        data = data.replace(b'": ', b'":')  # as servers in Python write it
         return (
             0 in self._running
             and b'"finish_reason":null' in data

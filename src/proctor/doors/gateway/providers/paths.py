@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from proctor.text import safe_id
@@ -13,7 +14,8 @@ _AGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent", "x-parent-sessi
 """Who a request says it comes from, if from a sub-agent: Claude Code, Codex, opencode."""
 
 
-def segments(path: str) -> list[str]:
+@lru_cache(maxsize=64)
+def segments(path: str) -> tuple[str, ...]:
     """The parts of a path without its query, decoded, with `.`, `..`, empty parts and parameters resolved. ValueError
     if it is too long for one."""
     if len(path) > _LONGEST:
@@ -30,18 +32,24 @@ def segments(path: str) -> list[str]:
             del found[-1:]
         elif name not in ("", "."):
             found.append(name)
-    return found
+    return tuple(found)
 
 
-def ends(parts: list[str], *names: str) -> bool:
+def ends(parts: tuple[str, ...], *names: str) -> bool:
     """Whether a path ends so; case does not matter to some servers, and so not here."""
     return [part.lower() for part in parts[-len(names) :]] == list(names)
 
 
-def rebuilt(parts: list[str], path: str) -> str:
+def rebuilt(parts: Iterable[str], path: str) -> str:
     """A path of these parts with the query of another."""
     _, mark, query = path.partition("?")
     return "/" + "/".join(quote(part, safe=":@!$&'()*+,=~") for part in parts) + mark + query
+
+
+def asks_models(method: str, path: str) -> bool:
+    """Whether a request only asks which models there are, or what one of them is."""
+    parts = segments(path)
+    return method in ("GET", "HEAD") and (ends(parts, "models") or ends(parts[:-1], "models")) and ":" not in parts[-1]
 
 
 def posts(method: str, headers: Mapping[str, str]) -> bool:
