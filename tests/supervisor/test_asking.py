@@ -47,7 +47,10 @@ class Stage:
     def worker(self, iteration: int, task: int = 1) -> None:
         """Another worker runs."""
         worker = SimpleNamespace(answer=lambda *answer: self.told.append(answer))
-        self.running = SimpleNamespace(iteration=iteration, task=task, over=asyncio.Event(), worker=worker)
+        self.denied: list[tuple[str, str]] = []
+        circles = SimpleNamespace(denied=lambda *denial: self.denied.append(denial))
+        over = asyncio.Event()
+        self.running = SimpleNamespace(iteration=iteration, task=task, over=over, worker=worker, circles=circles)
 
     @property
     def state(self) -> State:

@@ -28,7 +28,7 @@ from proctor.sandbox.policy import GATEWAY, Policy
 from proctor.sandbox.running import Running as Sandbox
 from proctor.supervisor import covers, enclosure, policies
 from proctor.supervisor.desk import Desk
-from proctor.supervisor.looping import Watch
+from proctor.supervisor.looping import LoopWatch
 from proctor.supervisor.session import GRACE, STILL, Running, Session
 from proctor.supervisor.steward import SessionSteward
 from proctor.text import safe_line
@@ -135,6 +135,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         s.running = Running(
             worker, stream, intent.iteration, intent.task, intent.model, over, now, now, gateway, before=enclosed.before
         )
+        s.running.circles = lines.circles
         s.running.vigil = _vigil(s, points, worker.running)
         if worker.running.listener is not None:
             await gateway.listen(worker.running.listener)
@@ -287,8 +288,7 @@ class _Listener:
         self._desk = desk
         self._intent = intent
         self._agent = policies.is_agent(s.terms.contract)
-        self._loops = Watch(s, intent.iteration, intent.task)
-        desk.on_denied = self._loops.denied
+        self.circles = LoopWatch(s, intent.iteration, intent.task)
 
     def on_line(self, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
         running = self._s.running
@@ -330,12 +330,12 @@ class _Listener:
                 used = Tokens(event.input, event.output, event.cache_read, event.cache_write)
                 s.account.report(event.model, used)
             case Tool():
-                self._loops.called(event)
+                self.circles.called(event)
                 s.account.tools()
                 running.tool = event.name
                 running.tools += 1
             case Result():
-                self._loops.came(event)
+                self.circles.came(event)
             case Claim():
                 running.claimed_at = running.last_sign
                 self._claim(running, self._claimed(running.task if event.task is None else event.task), event.status)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -60,8 +59,6 @@ class Asking:
         self._rows: Counter[int] = Counter()
         self._unwritten: Counter[str] = Counter()
         self._hosts: dict[int, asyncio.Future[bool]] = {}
-        self.on_denied: Callable[[str, str], None] | None = None
-        """Told of each denial to the running worker: a name of what was asked, and the same in words."""
 
     def ask(self, ask: Ask, iteration: int, task: ev.TaskId) -> None:
         """A worker asks: a rule answers, or the operator is asked and everything stands still."""
@@ -250,5 +247,6 @@ class Asking:
             assert self._s.running is not None
             given = opened.input if answer.input is None else answer.input
             self._s.running.worker.answer(opened.worker_id, granted, answer.reason, given)
-        if answer.outcome is RequestOutcome.DENIED and self.on_denied is not None and self._waits(opened):
-            self.on_denied(opened.digest, opened.what)
+        running = self._s.running
+        if answer.outcome is RequestOutcome.DENIED and running and running.circles and self._waits(opened):
+            running.circles.denied(opened.digest, opened.what)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from proctor.doors.gateway.providers.exchange import Exchange
 from proctor.journal import events as ev
 from proctor.progress import loops
+from proctor.supervisor import policies
 from proctor.supervisor.session import Session
 from proctor.words import IterationEnd, Light, LoopRule
+from proctor.worker import tools
 from proctor.worker.base import Result, Tool
 
+MOST_EXCHANGED = 20_000
+"""Calls of one iteration that are told from a repetition of the same request."""
 MOST_OPEN = 200
 """Calls without a result that are remembered; a worker that tells no results leaves them all open."""
 
@@ -24,7 +30,7 @@ class _Open:
 
 
 @dataclass(slots=True)
-class Watch:
+class LoopWatch:
     """The calls of one iteration, as its worker tells them."""
 
     session: Session
@@ -34,17 +40,23 @@ class Watch:
     _open: dict[str, _Open] = field(default_factory=dict)
     _names: count[int] = field(default_factory=count)
     _batch: int = 0
+    _came: bool = False
     _told: set[tuple[LoopRule, Light]] = field(default_factory=set)
+    _hears: bool = False
+    _exchanged: set[str] = field(default_factory=set)
+    _answered: float = field(default_factory=time.monotonic)
 
     def called(self, tool: Tool) -> None:
-        """A call has begun: in the batch of those that still run, else in a new one."""
-        self._batch += not self._open
+        """A call has begun: in the batch of the one before, unless a result came in between."""
+        self._batch += self._came
+        self._came = False
         if len(self._open) >= MOST_OPEN:
             self._open.pop(next(iter(self._open)))
         self._open[tool.id or f"\n{next(self._names)}"] = _Open(tool, time.monotonic(), self._batch)
 
     def came(self, result: Result) -> None:
         """A call has come to something: the one of that id, or the last that began where none is named."""
+        self._hears = self._came = True
         name = result.id if result.id or not self._open else next(reversed(self._open))
         begun = self._open.pop(name, None)
         if begun is None:
@@ -60,6 +72,23 @@ class Watch:
             digest=result.digest,
         )
         self._judge(self._circles.after(one))
+
+    def answered(self) -> None:
+        """The model has answered: what it wants called is called from now on."""
+        self._answered = time.monotonic()
+
+    def exchanged(self, calls: Sequence[Exchange]) -> None:
+        """Calls of one answer and what they came to, as the gateway sees them: for workers that do not say it."""
+        if self._hears or policies.is_agent(self.session.terms.contract):
+            return
+        news = [one for one in calls if one.id not in self._exchanged]
+        ms = round(1000 * (time.monotonic() - self._answered))
+        self._batch += 1
+        for one in news:
+            if len(self._exchanged) < MOST_EXCHANGED:
+                self._exchanged.add(one.id)
+            name, given = tools.canonical(one.name), tools.canonical_input(one.input)
+            self._judge(self._circles.after(loops.call(name, given, one.output, ok=one.ok, ms=ms, batch=self._batch)))
 
     def denied(self, request: str, said: str) -> None:
         """A request was denied, by a rule or by the operator."""

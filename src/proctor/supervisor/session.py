@@ -55,6 +55,7 @@ from proctor.workspace.projection import Projection
 
 if TYPE_CHECKING:  # a server takes half of what `run` needs to start
     from proctor.doors.gateway.server import Gateway
+    from proctor.supervisor.looping import LoopWatch
 
 SPEND_EVERY = 1.0
 """Seconds between rows of spending; the live row is newer."""
@@ -113,6 +114,7 @@ class Running:
     began: float
     last_sign: float
     gateway: Gateway | None = None
+    circles: LoopWatch | None = None
     reason: tuple[IterationEnd, str] | None = None
     cpu: float = 0.0
     claimed_at: float | None = None

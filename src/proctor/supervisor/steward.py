@@ -55,6 +55,7 @@ class SessionSteward:
         return Rules(
             upstreams=self._upstreams,
             unknown_paths=gateway.unknown_paths == "pass",
+            model_lists=gateway.unknown_paths != "refuse",
             record=gateway.record == "full",
             hosts=(*contract.sandbox.hosts, *self._s.state.hosts),
         )
@@ -83,6 +84,9 @@ class SessionSteward:
 
     async def admit(self, wanted: Wanted) -> Admitted | Denied:
         """Reserve, with the model asked for or with the cheaper one, and write it down."""
+        running = self._s.running
+        if running is not None and running.circles is not None:
+            running.circles.exchanged(wanted.exchange)
         cheaper = self._s.terms.contract.worker.cheaper
         low = cheaper.model if cheaper else None
         found: Fits | Exhausted | Unpriced | None = None
@@ -178,6 +182,8 @@ class SessionSteward:
                 self._mix = usage
         call = replace(call, task=self._intent.task)
         self._s.saw_call()
+        if self._s.running is not None and self._s.running.circles is not None:
+            self._s.running.circles.answered()
         await asyncio.shield(self._write(call))
         self._s.check_budget()
 

@@ -20,6 +20,7 @@ from proctor.doors.gateway.hold import Hold, Limit
 from proctor.doors.gateway.meter import Estimate, Meter
 from proctor.doors.gateway.port import Admitted, Denied, Steward, Upstream, Wanted
 from proctor.doors.gateway.providers.base import Asked, Provider, Reading, Refusal
+from proctor.doors.gateway.providers.exchange import exchanged
 from proctor.doors.gateway.record import MOST_OF_A_BODY, Recorder
 from proctor.doors.gateway.trouble import why
 from proctor.doors.gateway.upstream import address, asking, end_to_end
@@ -141,7 +142,8 @@ class Call:
         self._wanted = True
         most, pays = asked.most_output, self._upstream.subscription
         prefix = self._estimate.prefix
-        wanted = Wanted(self.id, asked.api, self._word(asked.model, 200), prefix, most, pays, asked.tier)
+        told = exchanged(asked.api, asked.body)
+        wanted = Wanted(self.id, asked.api, self._word(asked.model, 200), prefix, most, pays, asked.tier, told)
         said = await house.steward.admit(wanted)
         if isinstance(said, Denied):
             self._why = said.message

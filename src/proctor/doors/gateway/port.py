@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from proctor.doors.gateway.providers.exchange import Exchange
 from proctor.journal.events import ModelCall
 from proctor.words import Api
 
@@ -38,7 +39,9 @@ class Rules:
 
     upstreams: tuple[Upstream, ...] = ()
     unknown_paths: bool = False
-    """Whether paths that are no model call are passed on."""
+    """Whether paths that are no model call are passed on: batches, embeddings, files and all else that costs."""
+    model_lists: bool = False
+    """Whether questions for the models that there are pass in any case."""
     record: bool = False
     """Whether bodies are stored."""
     hosts: tuple[str, ...] = ()
@@ -48,7 +51,8 @@ class Rules:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A call that asks for admission. `prefix` and `most_output` in tokens; the latter None where the client names no
-    limit. `tier` is a service that costs more or less than the usual one."""
+    limit. `tier` is a service that costs more or less than the usual one. `exchange` are the tool calls of the last
+    answer with what they came to, as the conversation tells them."""
 
     call: str
     api: Api
@@ -57,6 +61,7 @@ class Wanted:
     most_output: int | None
     subscription: bool = False
     tier: str = ""
+    exchange: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
