@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientPayloadError, web
+from yarl import URL
 
 from doors.gate import KEY, SSE, event, gate, message, messages, says, stream, streams
 from doors.world import until
@@ -243,3 +244,31 @@ async def test_a_try_that_breaks_off_after_long_thought_is_counted_and_not_made_
         (call,) = await made.rows(1)
         assert (call.end, call.source, call.retries) == (CallEnd.CUT, Source.ESTIMATED, 0)
         assert (call.input > 0, 3 <= call.output <= 100) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "passes"),
+    [
+        ("GET", "/v1/models?limit=1000", True),
+        ("GET", "/v1beta/models/gemini-2.5-pro", True),
+        ("HEAD", "/v1/models", True),
+        ("POST", "/v1/models", False),
+        ("GET", "/v1/models/g:generateContent", False),
+        ("GET", "/v1/models/../files", False),
+        ("GET", "/v1/models%2f..%2ffiles", False),
+        ("GET", "/v1/responses/r1", False),
+        ("POST", "/v1/messages/batches", False),
+        ("POST", "/v1/batches", False),
+        ("POST", "/v1/completions", False),
+        ("POST", "/v1/embeddings", False),
+        ("POST", "/v1beta/models/g:batchGenerateContent", False),
+    ],
+)
+async def test_of_other_paths_only_lists_of_models_pass_by_default(
+    tmp_path: Path, method: str, path: str, passes: bool
+) -> None:
+    async with gate(tmp_path, says({"data": []}), model_lists=True) as made:
+        url = URL("http://gateway" + path, encoded=True)
+        async with made.client.request(method, url, json={"model": "m"} if method == "POST" else None) as answer:
+            assert answer.status == (200 if passes else 404)
+        assert (len(made.provider.seen), made.owner.said) == (passes, [])

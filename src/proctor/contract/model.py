@@ -359,7 +359,7 @@ class Price(Section):
 
 class Gateway(Section):
     upstream: dict[str, Upstream] = {}
-    unknown_paths: UnknownPaths = UnknownPaths.PASS
+    unknown_paths: UnknownPaths = UnknownPaths.MODELS
     record: Record = Record.META
     enforce_subscription: bool = False
     prices: dict[str, Price] = {}

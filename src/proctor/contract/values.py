@@ -83,7 +83,10 @@ class AgentSettings(StrEnum):
 
 
 class UnknownPaths(StrEnum):
+    """What the gateway passes on beside calls of a model: nothing, questions for the models that there are, or all."""
+
     REFUSE = "refuse"
+    MODELS = "models"
     PASS = "pass"  # noqa: S105
 
 
