@@ -1,0 +1,170 @@
+"""One changed file as a value: what kind of file it is, which lines are new, and the hunk around a line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from proctor.words import Gaming, Weight
+
+HUNK = 1_200
+"""Characters of a hunk that are kept."""
+CONTEXT = 2
+"""Lines around a finding that are shown."""
+_LINE = 400
+_LONG = 3_000
+"""Differing lines from which on they are compared as bags: what moved is not told apart then."""
+_TEST_FOLDERS = frozenset({"test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e"})
+_TEST_NAME = re.compile(
+    r"(?:test_.*|.*_tests?|conftest|tests|testing|test_?utils?|testutils?)\.py|.*[.-](?:test|spec|cy)\.[cm]?[jt]sx?|.*_test\.(?:go|rs)|tests?\.rs"
+)
+
+
+class Language(StrEnum):
+    """What a file is read as; the rules that hold for it hang on this."""
+
+    PYTHON = "python"
+    SCRIPT = "script"
+    GO = "go"
+    RUST = "rust"
+    SHELL = "shell"
+    MAKE = "make"
+    CI = "ci"
+    PACKAGE = "package"
+    OTHER = "other"
+
+
+_SUFFIXES = {
+    ".py": Language.PYTHON, ".pyi": Language.OTHER, ".go": Language.GO, ".rs": Language.RUST, ".mk": Language.MAKE,
+    ".sh": Language.SHELL, ".bash": Language.SHELL, ".zsh": Language.SHELL, ".bats": Language.SHELL,
+    **dict.fromkeys((".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"), Language.SCRIPT),
+}  # fmt: skip
+_NAMES = {
+    **dict.fromkeys(("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile"), Language.MAKE),
+    "package.json": Language.PACKAGE,
+}
+_CI = re.compile(
+    r"(?:.*/)?(?:\.github/(?:workflows|actions)/.*|\.gitlab-ci.*|\.circleci/.*|azure-pipelines.*|"
+    r"bitbucket-pipelines.*|\.travis)\.ya?ml"
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file's text before and after; None where there was, or is, no such file."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+    @cached_property
+    def language(self) -> Language:
+        return language_of(self.path, self.after or self.before or "")
+
+    @cached_property
+    def is_test(self) -> bool:
+        return is_test(self.path)
+
+    @cached_property
+    def old(self) -> list[str]:
+        return (self.before or "").splitlines()
+
+    @cached_property
+    def new(self) -> list[str]:
+        return (self.after or "").splitlines()
+
+    @cached_property
+    def added(self) -> list[tuple[int, str]]:
+        """The new lines, each with its number in the new file, from 1."""
+        return self._differing[0]
+
+    @cached_property
+    def removed(self) -> list[tuple[int, str]]:
+        """The lines that are gone, each with its number in the old file."""
+        return self._differing[1]
+
+    @cached_property
+    def _differing(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+        old, new = self.old, self.new
+        start = 0
+        while start < min(len(old), len(new)) and old[start] == new[start]:
+            start += 1
+        end = 0
+        while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+            end += 1
+        before, after = old[start : len(old) - end], new[start : len(new) - end]
+        if max(len(before), len(after)) > _LONG:
+            return _beyond(after, before, start), _beyond(before, after, start)
+        added: list[tuple[int, str]] = []
+        removed: list[tuple[int, str]] = []
+        for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if tag != "equal":
+                removed += [(start + n + 1, before[n]) for n in range(i, j)]
+                added += [(start + n + 1, after[n]) for n in range(k, m)]
+        return added, removed
+
+    def hunk(self, line: int, gone: bool = False) -> str:
+        """The lines around one, marked as in a diff; of the old file if nothing is left of it."""
+        lines, marked = (self.old, self.removed) if gone else (self.new, self.added)
+        sign, touched = ("-", "+")[not gone], {number for number, _ in marked}
+        first, last = max(1, line - CONTEXT), min(len(lines), line + CONTEXT)
+        found = [] if gone else [f"-{text[:_LINE]}" for number, text in self.removed if first <= number <= last]
+        found += [f"{sign if n in touched else ' '}{lines[n - 1][:_LINE]}" for n in range(first, last + 1)]
+        return "\n".join(found)[:HUNK]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One finding. `line` is of the new file, of the old one where nothing is left of it."""
+
+    kind: Gaming
+    weight: Weight
+    path: str
+    line: int
+    why: str
+    hunk: str = ""
+
+
+def found(change: Change, kind: Gaming, weight: Weight, line: int, why: str, *, gone: bool = False) -> Found:
+    """A finding with the lines that show it."""
+    return Found(kind, weight, change.path, line, why, change.hunk(line, gone))
+
+
+def language_of(path: str, text: str) -> Language:
+    """By the name; a file without a suffix by its first line."""
+    pure = PurePosixPath(path)
+    if _CI.fullmatch(path):
+        return Language.CI
+    known = _NAMES.get(pure.name) or _SUFFIXES.get(pure.suffix)
+    if known is None and not pure.suffix and text.startswith("#!"):
+        first = text.partition("\n")[0]
+        known = Language.PYTHON if "python" in first else Language.SHELL if "sh" in first else None
+    return known or Language.OTHER
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is there for tests: by its name or the folder that it lies in."""
+    pure = PurePosixPath(path)
+    return bool(_TEST_NAME.fullmatch(pure.name)) or not _TEST_FOLDERS.isdisjoint(pure.parts[:-1])
+
+
+def squeezed(text: str) -> str:
+    """A line without what makes no difference to its sense."""
+    return " ".join(text.split())
+
+
+def _beyond(lines: list[str], others: Iterable[str], start: int) -> list[tuple[int, str]]:
+    spare = Counter(others)
+    beyond = []
+    for number, line in enumerate(lines, start + 1):
+        if spare[line] > 0:
+            spare[line] -= 1
+        else:
+            beyond.append((number, line))
+    return beyond

@@ -1,0 +1,66 @@
+"""All findings of a change: every rule that fits a file's language, in the order of its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from proctor.oracle.gaming import lines, literals, pycode, pysniff, pytests, runs
+from proctor.oracle.gaming.change import Change, Found, Language
+from proctor.oracle.gaming.syntax import on_lines, parsed, shape
+from proctor.words import Gaming, Weight
+
+MOST = 200
+"""Findings of one change that are kept."""
+
+
+def look(changes: Sequence[Change], tests: Mapping[str, str] | None = None, told: Iterable[str] = ()) -> list[Found]:
+    """What a change does to checks instead of to the work; the weightier findings first.
+
+    `tests` are the frozen tests by path: their literals must not turn up as answers in the sources. `told` is what the
+    worker was told (task, spec, plan), which it may well write down.
+    """
+    whole = pytests.suite(list(changes))
+    wanted = literals.answers(tests or {})
+    known = "\n".join([*told, *(change.before or "" for change in changes if not change.is_test)])
+    gone = _gone(changes)
+    found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
+    found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
+    return sorted(found, key=lambda f: (f.weight is not Weight.TAMPERING, f.path, f.line))[:MOST]
+
+
+def _gone(changes: Iterable[Change]) -> frozenset[str]:
+    """What Python said where lines are gone: found elsewhere, it has moved and is not new."""
+    gone: set[str] = set()
+    for change in changes:
+        old = parsed(change.before) if change.language is Language.PYTHON and change.removed else None
+        gone |= {shape(node) for node in on_lines(old, change.removed)} if old else set()
+    return frozenset(gone)
+
+
+def _of(
+    change: Change, whole: pytests.Suite, wanted: literals.Answers, known: str, gone: frozenset[str]
+) -> Iterator[Found]:
+    if change.language is Language.PYTHON:
+        old, new = parsed(change.before), parsed(change.after)
+        if change.is_test:
+            yield from pytests.look(change, old, new, whole)
+        else:
+            yield from _skipping(change)
+        if new is not None:
+            yield from pycode.look(change, new, gone)
+            yield from pysniff.look(change, new, gone)
+    else:
+        yield from lines.look(change)
+        yield from runs.look(change)
+    yield from literals.look(change, wanted, known)
+
+
+def _skipping(change: Change) -> Iterator[Found]:
+    """A source that leaves the test that runs it."""
+    for number, line in change.added:
+        text = line.strip()
+        if text.startswith(
+            ("pytest.skip(", "pytest.xfail(", "raise unittest.SkipTest", "raise SkipTest", "raise pytest.skip")
+        ):
+            why = "a source leaves the test that runs it"
+            yield Found(Gaming.SKIP, Weight.TAMPERING, change.path, number, why, change.hunk(number))

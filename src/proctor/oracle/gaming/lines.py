@@ -1,0 +1,173 @@
+"""What a change does to tests and runs in other languages, told line by line and test by test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.patterns import (
+    CHECKS,
+    COMMENT,
+    CONFIG,
+    DEPENDS,
+    DOORS,
+    HEAD,
+    LEAVES,
+    LOOSE,
+    ONLY,
+    RULES,
+    SKIP,
+    STRICT,
+    G,
+    R,
+    Rule,
+    S,
+    T,
+    W,
+)
+from proctor.words import Gaming
+
+_NEAR = 3
+"""Lines above a skip in which its condition may stand."""
+
+
+def look(change: Change) -> Iterator[Found]:
+    """What a change to a file in JavaScript, TypeScript, Go or Rust does to tests and runs."""
+    if change.language not in HEAD or change.after is None:
+        return
+    tests = _in_tests(change)
+    seen = set(map(str.strip, change.old))
+    for number, text in change.added:
+        line = text[:1_000]
+        if COMMENT.match(line) or line.strip() in seen:
+            continue
+        inside = tests(number)
+        wide = line + " " + (change.new[number].strip()[:200] if number < len(change.new) else "")
+        for rule in RULES:
+            if change.language is not rule.language or not _applies(rule, change, inside):
+                continue
+            if rule.pattern.search(wide if rule.kind is Gaming.EQUAL else line):
+                mild = rule.kind is Gaming.ASSERTION and change.before is None
+                yield found(change, rule.kind, W if mild else rule.weight, number, rule.why)
+                break
+        if inside:
+            yield from _skip(change, number, line)
+        else:
+            yield from _leave(change, number, line)
+    yield from _blocks(change)
+
+
+def _applies(rule: Rule, change: Change, inside: bool) -> bool:
+    if rule.where == "both":
+        return True
+    if rule.where == "tests":
+        return inside
+    return not inside and not CONFIG.fullmatch(change.path)
+
+
+def _in_tests(change: Change) -> Callable[[int], bool]:
+    """Whether a line of the new file is a test's: by the file, and in Rust by the module below `#[cfg(test)]`."""
+    marks = [n for n, text in enumerate(change.new, 1) if text.strip() == "#[cfg(test)]"]
+    start = marks[-1] if marks and change.language is R else len(change.new) + 1
+    return lambda line: change.is_test or line > start
+
+
+def _skip(change: Change, number: int, line: str) -> Iterator[Found]:
+    before = "\n".join(change.old)
+    if change.language is S and ONLY.search(line):
+        weight = T if change.before is not None else W
+        yield found(change, Gaming.SKIP, weight, number, "only this test is run, the others are not")
+        return
+    if not SKIP[change.language].search(line):
+        return
+    near = change.new[max(0, number - 1 - _NEAR) : number]
+    depends = any(DEPENDS.search(text) for text in near)
+    name = _name_at(change, number)
+    known = change.before is not None and bool(name) and _knows(before, change.language, name)
+    build = change.before is not None and ("build" in line or "cfg(" in line)
+    if known or build:
+        yield found(change, Gaming.SKIP, W if depends else T, number, f"{name or 'the file'} was run and is left out")
+    elif not depends:
+        yield found(change, Gaming.SKIP, W, number, f"the new {name or 'test'} is left out")
+
+
+def _name_at(change: Change, number: int) -> str:
+    """The title of the test that a line belongs to: on it, below a Rust attribute, or above."""
+    head = re.compile(r"^\s*\w+(?:\.\w+)*\s*\(\s*(['\"`])(.+?)\1") if change.language is S else HEAD[change.language]
+    forward = change.new[number - 1 : number + _NEAR] if change.language is R else change.new[number - 1 : number]
+    above = [] if change.language is R else reversed(change.new[: number - 1])
+    for text in (*forward, *above):
+        if match := head.match(text[:1_000]):
+            return str(match[2])
+    return ""
+
+
+def _knows(before: str, language: Language, name: str) -> bool:
+    quoted = [f"{mark}{name}{mark}" for mark in "'\"`"] if language is S else [f" {name}("]
+    return any(one in before for one in quoted)
+
+
+def _leave(change: Change, number: int, line: str) -> Iterator[Found]:
+    if not LEAVES[change.language].search(line) or DOORS.fullmatch(change.path):
+        return
+    program = (change.after or "").startswith("#!") or (change.language is G and "package main" in change.new[:40])
+    if program and not _in_init(change, number):
+        return
+    top = change.language is S and not line[:1].isspace() and not change.path.endswith(".d.ts")
+    weight = T if top or _in_init(change, number) else W
+    yield found(change, Gaming.EXIT, weight, number, "the run is left with success")
+
+
+def _in_init(change: Change, number: int) -> bool:
+    if change.language is not G:
+        return False
+    heads = [text for text in change.new[:number] if text.startswith("func ")]
+    return bool(heads) and heads[-1].startswith("func init(")
+
+
+def _blocks(change: Change) -> Iterator[Found]:
+    """Tests that assert less than they did."""
+    if not (change.is_test or change.language is R) or change.before is None:
+        return
+    old, new = _tests(change, change.old), _tests(change, change.new)
+    checks = CHECKS[change.language]
+    total = sum(len(checks.findall(text)) for text in change.new) - sum(len(checks.findall(t)) for t in change.old)
+    for name, (line, body) in new.items():
+        if name not in old:
+            continue
+        had, has = (len(checks.findall(text)) for text in (old[name][1], body))
+        if had and not has:
+            calls = set(re.findall(r"(\w+)\s*\(", body)) - set(re.findall(r"(\w+)\s*\(", old[name][1]))
+            yield found(change, Gaming.ASSERTION, W if calls else T, line, f"{name} asserted and does so no more")
+        elif has < had and total < 0 and not re.search(r"\bfor\b|forEach|\.each\b", body):
+            yield found(change, Gaming.ASSERTION, W, line, f"{name} had {had} assertions and has {has}")
+        elif len(LOOSE.findall(body)) > len(LOOSE.findall(old[name][1])) and len(STRICT.findall(body)) < len(
+            STRICT.findall(old[name][1])
+        ):
+            yield found(change, Gaming.ASSERTION, W, line, f"{name} compares less strictly")
+    gone = [name for name in old if name not in new]
+    if gone and len(new) < len(old) and not re.search(r"\.each\b|range tests|range cases", change.after or ""):
+        line = old[gone[0]][0]
+        yield found(change, Gaming.ASSERTION, W, line, f"{gone[0]} is gone", gone=True)
+
+
+def _tests(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:
+    """The tests of a file by title: where each begins, and its text up to the next."""
+    head, found_tests = HEAD[change.language], {}
+    name, start, body = "", 0, list[str]()
+    armed = change.language is not R
+    for number, line in enumerate(lines, 1):
+        text = line[:1_000]
+        armed = armed or bool(re.search(r"#\[(?:\w+::)?test\b|#\[rstest|#\[test_case", text))
+        match = head.match(text)
+        if match and (armed or name):
+            if name:
+                found_tests[name] = start, "\n".join(body)
+            name, start, body = (str(match[2]) if armed else ""), number, []
+            armed = change.language is not R
+        if not COMMENT.match(text):
+            body.append(text)
+    if name:
+        found_tests[name] = start, "\n".join(body)
+    return found_tests

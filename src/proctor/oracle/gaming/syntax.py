@@ -1,0 +1,112 @@
+"""Python's syntax trees as the rules look at them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def parsed(text: str | None) -> ast.Module | None:
+    """The tree of a source; None for no source, and for text that is none."""
+    if text is None:
+        return None
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def dotted(node: ast.AST | None) -> str:
+    """The name of `a.b.c`; of a call the name of what is called; "" for anything else."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def called(node: ast.AST | None) -> str:
+    """The last part of the name of what a call calls, also where the rest is no name."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+
+
+def functions(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, Function]]:
+    """Functions and methods with their qualified names, not those inside of functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, FUNCTIONS):
+            yield inside + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from functions(node, f"{inside}{node.name}.")
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from functions(node, inside)
+
+
+def at_import(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Statements that run when the module is imported: not those of functions, not those under `__main__`."""
+    waiting: list[ast.stmt] = list(tree.body)
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, FUNCTIONS) or (isinstance(node, ast.If) and is_main(node.test)):
+            continue
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            waiting += getattr(node, part, [])
+        for handler in getattr(node, "handlers", []):
+            waiting += handler.body
+
+
+def own(node: ast.stmt) -> Iterator[ast.AST]:
+    """The expressions of a statement, without the statements inside it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt | ast.ExceptHandler):
+            yield from ast.walk(child)
+
+
+def is_main(test: ast.expr) -> bool:
+    """Whether a condition asks for `__name__ == "__main__"`."""
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
+def is_true(node: ast.AST | None) -> bool:
+    """Whether an expression is a constant that counts as true; text may be a condition in words."""
+    return isinstance(node, ast.Constant) and bool(node.value) and not isinstance(node.value, str)
+
+
+def documents(tree: ast.AST) -> set[int]:
+    """The constants that are docstrings, by identity."""
+    return {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+
+
+def on_lines(tree: ast.AST, lines: Iterable[tuple[int, str]]) -> Iterator[ast.AST]:
+    """What begins on some lines of a source."""
+    numbers = {number for number, _ in lines}
+    return (node for node in ast.walk(tree) if getattr(node, "lineno", 0) in numbers)
+
+
+def same(one: ast.AST | list[ast.stmt], other: ast.AST | list[ast.stmt]) -> bool:
+    """Whether two pieces of syntax say the same."""
+    return shape(one) == shape(other)
+
+
+def shape(node: ast.AST | list[ast.stmt]) -> str:
+    """A piece of syntax as text, places and comments left out."""
+    return "\n".join(map(shape, node)) if isinstance(node, list) else ast.dump(node)
+
+
+def text_of(node: ast.AST) -> str:
+    """An expression in words, short."""
+    try:
+        return ast.unparse(node)[:80]
+    except (RecursionError, ValueError, AttributeError):
+        return "…"
