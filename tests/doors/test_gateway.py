@@ -147,6 +147,7 @@ async def test_an_upstream_that_is_not_there_is_named(here: Gate, monkeypatch: p
             text = await answer.text()
             assert (answer.status, answer.headers["x-should-retry"]) == (502, "false")
         assert f"the upstream main did not answer: {why}" in text
+        assert here.owner.said[-1] == f"the upstream main did not answer: {why}"
         assert KEY not in text
     assert [(call.end, call.input, call.retries) for call in here.owner.calls] == [(CallEnd.FAILED, 0, 2)] * 2
 

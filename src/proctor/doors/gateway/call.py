@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from uuid import uuid4
@@ -67,10 +67,11 @@ class House:
     def limit(self, upstream: str) -> Limit:
         return self.limits.setdefault(upstream, Limit(self.steward, upstream))
 
-    def log_once(self, text: str) -> None:
+    def log_once(self, text: str, tell: Callable[[str], None] | None = None) -> None:
+        """Once for this worker, and so many lines in all; by `tell` instead of the steward's `log`."""
         if text not in self.said and len(self.said) < 100:
             self.said.add(text)
-            self.steward.log_once(text)
+            (tell or self.steward.log)(text)
 
 
 class Call:
@@ -126,7 +127,9 @@ class Call:
         except TimeoutError:
             self._answer.abort()
         except Broken as broken:
-            await self._fail(f"the upstream {self._upstream.name} did not answer: {broken}")
+            said = f"the upstream {self._upstream.name} did not answer: {broken}"
+            self._house.log_once(self._word(said, 300))
+            await self._fail(said)
         except Exception:
             logger.exception("a call of %s failed", self._upstream.name)
             await self._fail("the gateway itself failed: its log says how")

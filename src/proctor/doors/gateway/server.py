@@ -315,7 +315,7 @@ class Gateway:
             return
         if found is None and not asks_models:
             bare = safe_line(came.path.partition("?")[0], 100)
-            house.log_once(f"passed on, and not counted: {came.method} {bare}")
+            house.log_once(f"passed on, and not counted: {came.method} {bare}", house.steward.log_once)
         headers = upstream.asking(came.headers, chosen, family)
         outgoing = Outgoing(came.method, upstream.address(chosen, came.path), headers, came.raw, chosen.proxy)
         passing = Passing(house.session, house.hold, came.answer, chosen, failure)
