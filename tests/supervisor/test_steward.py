@@ -247,7 +247,7 @@ async def test_calls_are_held_while_a_request_waits_and_the_worker_is_named_and_
     assert session.running.reason is not None
     assert session.running.reason[0] is IterationEnd.SUSPENDED
     assert session.running.suspended
-    said = [row.event.text for row in session.journal.rows(kinds=("logged",)) if isinstance(row.event, ev.Logged)]
+    said = [row.event.text for row in session.journal.rows() if isinstance(row.event, ev.Logged)]
     assert said == ["this worker does not suspend: it asks the model while a request waits"]
 
 
@@ -255,3 +255,15 @@ async def test_a_host_that_was_granted_is_reachable_for_the_session(session: Ses
     asked = ev.RequestOpened(id=1, request=RequestKind.HOST, what="x", input={"host": "pypi.org", "port": 443})
     session.append(asked, ev.RequestClosed(id=1, outcome="granted", by="me"))  # type: ignore[arg-type]
     assert steward.rules().hosts == ("example.org", "pypi.org:443")
+
+
+async def test_what_holds_for_the_session_is_told_once_however_many_workers_bring_it_about(
+    session: Session, steward: SessionSteward
+) -> None:
+    assert session.state.intent is not None
+    following = SessionSteward(session, None, session.state.intent, ())  # type: ignore[arg-type]
+    for one in (steward, following):
+        one.log_once("passed on, and not counted: HEAD /")
+        one.log("of one worker")
+    rows = [row.event.text for row in session.journal.rows() if isinstance(row.event, ev.Logged)]
+    assert rows == ["passed on, and not counted: HEAD /", "of one worker", "of one worker"]
