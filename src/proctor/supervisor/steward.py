@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
 
-from proctor.budget.admission import Call, Exhausted, Fits, Spent, Unpriced, fit
+from proctor.budget.admission import CALLS, Call, Exhausted, Fits, Spent, Unpriced, fit
 from proctor.budget.dimensions import Usage
 from proctor.budget.thresholds import Binding, Scope
 from proctor.doors.gateway.port import Admitted, Denied, Rules, Upstream, Wanted
@@ -127,7 +127,7 @@ class SessionSteward:
                 reserved[dimension] = reserved.get(dimension, 0) + amount
         spent = Spent(
             s.account.figures(),
-            {d: before.get(d, 0) + iteration.get(d, 0) for d in Dimension},
+            {d: before.get(d, 0) + iteration.get(d, 0) for d in CALLS},
             iteration,
             reserved,
         )

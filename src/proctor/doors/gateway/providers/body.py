@@ -119,7 +119,7 @@ def put(raw: bytes, path: tuple[str, ...], value: Any) -> bytes:
 def put_new(raw: bytes, key: str, value: Any) -> bytes:
     """As `put`, for a key that the body, which is not empty, is known not to have: without reading it again."""
     at = raw.index(b"{") + 1
-    return raw[:at] + f"{json.dumps(key)}:{json.dumps(value)},".encode() + raw[at:]
+    return b"".join((raw[:at], f"{json.dumps(key)}:{json.dumps(value)},".encode(), memoryview(raw)[at:]))
 
 
 def _nested(path: tuple[str, ...], value: Any) -> Any:
