@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]', re.DOTALL)
@@ -157,23 +157,32 @@ def counted(parts: Iterable[Any]) -> bytes:
     """The words of a request that a model reads, in order, as far as they can be counted. What is sealed or no text is
     left out or stands for a fixed amount; a longer conversation begins with the bytes of the shorter one."""
     found: list[str] = []
-    left = list(parts)[::-1]
+    left: list[Iterator[Any]] = [iter(parts)]
     media = 0
     while left:
-        one = left.pop()
-        if isinstance(one, str):
-            if one.startswith("data:") and ";base64," in one[:200]:
-                media += 1
-                one = _MEDIUM if media <= _MOST_MEDIA else ""
-            found.append(one)
-        elif isinstance(one, dict):
-            for key, value in reversed(one.items()):
+        for part in left[-1]:
+            one = part
+            if isinstance(part, tuple):  # of a mapping
+                key, one = part
                 if key not in _UNCOUNTED:
-                    left += (value, key)
-                elif isinstance(value, str) and "data" in key:
-                    left.append("data:;base64,")
-        elif isinstance(one, list):
-            left.extend(reversed(one))
-        elif one is not None:
-            found.append(str(one))
+                    found.append(key)
+                elif isinstance(one, str) and "data" in key:
+                    one = "data:;base64,"
+                else:
+                    continue
+            if isinstance(one, str):
+                if one.startswith("data:") and ";base64," in one[:200]:
+                    media += 1
+                    one = _MEDIUM if media <= _MOST_MEDIA else ""
+                found.append(one)
+            elif isinstance(one, dict):
+                left.append(iter(one.items()))
+                break
+            elif isinstance(one, list):
+                left.append(iter(one))
+                break
+            elif one is not None:
+                found.append(str(one))
+        else:
+            left.pop()
     return "\n".join(found).encode(errors="replace")
