@@ -70,7 +70,7 @@ class Session:
     def write(self, *events: Event) -> None:
         self.events += events
 
-    def baseline(self, digest: str, failing: Iterable[str] = (), task: TaskId = 1) -> None:
+    def baseline(self, digest: str, failing: Iterable[str] = (), task: TaskId = 1, failures: int = 0) -> None:
         self.write(
             Judged(
                 iteration=0,
@@ -79,6 +79,7 @@ class Session:
                 verdict=Verdict.FAILED,
                 digest=digest,
                 failing=tuple(failing),
+                failures=failures,
             )
         )
 
@@ -94,6 +95,7 @@ class Session:
         done: bool = False,
         found: str = "",
         left: str = "",
+        failures: int = 0,
         check: str = "",
         spent: dict[Dimension, Spent] | None = None,
     ) -> list[Rule]:
@@ -109,6 +111,7 @@ class Session:
                 verdict=Verdict.PASSED if done else verdict,
                 digest="" if done else digest,
                 failing=tuple(failing),
+                failures=failures,
                 check=check,
             ),
         )
@@ -273,6 +276,15 @@ def test_ever_fewer_failures_are_an_advance_however_small_the_changes_become() -
     session.baseline("20", ids)
     for left in range(19, 0, -1):
         assert session.iteration(str(left), lines=left * 3, failing=ids[:left]) == []
+
+
+def test_failures_beyond_those_that_a_row_names_are_counted_too() -> None:
+    session = Session()
+    ids = [f"t{number}" for number in range(200)]
+    session.baseline("900", ids, failures=900)
+    for left in range(800, 200, -100):
+        assert session.iteration(str(left), lines=left, failing=ids, failures=left) == []
+        assert memory_from(session.events).iterations[-1].fewer
 
 
 def test_as_few_failures_as_before_are_no_advance() -> None:

@@ -169,7 +169,7 @@ def _judged(memory: Memory, event: Judged, task: TaskId) -> Memory:
         if event.phase is Phase.BASELINE or judged.digest:
             return memory
         return _with(memory, replace(judged, verdict=event.verdict))
-    count = len(event.failing)
+    count = event.failures or len(event.failing)
     after = Verdicts(
         task,
         digests=(*(one for one in known.digests if one != event.digest), event.digest)[-RING:],

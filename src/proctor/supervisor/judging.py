@@ -69,6 +69,7 @@ def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
         verdict=judgement.verdict,
         reason=reason(judgement),
         failing=judgement.failing[:200],
+        failures=len(judgement.failing),
         digest=digest,
         tree=tree,
         check=judgement.check,

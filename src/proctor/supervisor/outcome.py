@@ -23,6 +23,18 @@ from proctor.words import (
 )
 
 DROPPED = "dropped by the operator"
+EFFORT = frozenset(
+    {
+        Dimension.WALL_CLOCK,
+        Dimension.TOKENS,
+        Dimension.PREFIX_TOKENS,
+        Dimension.GENERATED_TOKENS,
+        Dimension.COST,
+        Dimension.TOOL_CALLS,
+    }
+)
+"""Budgets whose half says something where nothing is verified. Not calendar time, which goes on while a person is
+waited for; nor iterations, which the rule counts itself; nor the blast radius, which a large change may use at once."""
 
 
 def facts_after(s: Session, iteration: int) -> Facts:
@@ -51,14 +63,13 @@ def facts_after(s: Session, iteration: int) -> Facts:
 
 
 def spent_since(s: Session) -> dict[Dimension, plateau.Spent]:
-    """What was used of each budget since the plateau rules began to count. Calendar time says nothing: it goes on
-    while a person is waited for."""
+    """What was used of each budget of effort since the plateau rules began to count."""
     figures, began = s.account.figures(), s.state.plateau.began
     none = ev.Figure(0)
     return {
         c.dimension: plateau.Spent(figures.get(c.dimension, none).used - began.get(c.dimension, none).used, c.limit)
         for c in s.ceilings
-        if c.dimension is not Dimension.ELAPSED
+        if c.dimension in EFFORT
     }
 
 
@@ -125,7 +136,7 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
         opened = desk.opened(
             RequestKind.PLATEAU,
             f"go on after a plateau ({decision.signal.rule})?",
-            decision.signal.evidence[0],
+            ": ".join(filter(None, (decision.signal.evidence[0], decision.signal.advice))),
             task=s.state.settled_task,
         )
         shown = SessionStatus.PLATEAU, why

@@ -88,7 +88,8 @@ class OperatorWrote(Event, frozen=True, tag="operator_wrote"):
 
 
 class Judged(Event, frozen=True, tag="judged"):
-    """A verdict. `reason` is one line, `failing` the failing ids if known, `digest` names the failure class.
+    """A verdict. `reason` is one line, `failing` the failing ids if known, the first of `failures` where these are more
+    than a row should hold; `digest` names the failure class.
 
     `seconds` is what the checks took, `act_seconds` what the worker took whose work was judged.
     """
@@ -105,6 +106,7 @@ class Judged(Event, frozen=True, tag="judged"):
     seconds: float = 0.0
     log: str = ""
     act_seconds: float = 0.0
+    failures: int = 0
 
 
 class Regressed(Event, frozen=True, tag="regressed"):
