@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proctor.checkpoint import export, identity, view
+from proctor.checkpoint import contents, export, identity, view
 from proctor.checkpoint.back.plan import Outlook
 from proctor.checkpoint.back.restore import Moved, NotRestored, Restorer
+from proctor.checkpoint.contents import Pair
 from proctor.checkpoint.export import Exported
 from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.identity import Bond
@@ -212,6 +213,16 @@ class Store:
     def blobs(self, before: str, after: str) -> dict[str, str | None]:
         """The files that differ between two checkpoints, each with the id of its content, None where it is gone."""
         return view.blobs(self._git, *self._objects.files_of(before, after))
+
+    def pairs(self, before: str, after: str, wanted: Callable[[str], bool]) -> tuple[list[Pair], list[str]]:
+        """The wanted plain files that differ between two checkpoints or trees, with their bytes, and the names of those
+        that are too many or too large."""
+        old, new = self._objects.files_of(before, after)
+        return contents.pairs(self._git, old, new, wanted)
+
+    def mentioned(self, commit: str, words: Sequence[str], but: Collection[str]) -> set[str]:
+        """Those of some words that stand in a file of a checkpoint, the paths in `but` left out."""
+        return contents.mentioned(self._git, self._objects.files_of(commit)[0], words, sorted(but))
 
     def annotate(self, name: str, commit: str, meta: bytes) -> str:
         """Name what a commit holds, with other bytes of the caller's beside it; the new commit. Durable."""

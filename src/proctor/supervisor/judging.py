@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from proctor.errors import Unrecoverable, UsageError
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
-from proctor.oracle import tamper
 from proctor.oracle.bench import REASON
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.progress import fingerprint
@@ -164,15 +164,14 @@ def never_ran(judgement: Judgement) -> bool:
     return judgement.verdict is Verdict.INFRA or _NOT_FOUND.search(judgement.reason) is not None
 
 
-def record(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> None:
-    """Write the verdict, what was tampered with, and a claim that the verdict contradicts."""
+def record(
+    s: Session, acted: Acted, task: TaskState, judgement: Judgement, seen: Sequence[ev.Tampered | ev.Suspected]
+) -> None:
+    """Write the verdict, what was seen of tampering, and a claim that the verdict contradicts."""
     where: dict[str, object] = {"iteration": acted.iteration, "task": acted.task, "phase": Phase.WORK}
     where["act_seconds"] = acted.ended.active_ms / 1000
     rows: list[ev.Event] = [judged(judgement, acted.snapshot.tree, **where)]
-    if judgement.tampered:
-        paths = tuple(judgement.tampered[:200])
-        kinds = tuple(tamper.kind(path, s.frozen) for path in paths)
-        rows.append(ev.Tampered(iteration=acted.iteration, task=acted.task, paths=paths, kinds=kinds))
+    rows += seen
     claimed_done = (task.claim or "").lower() in FALSE_WORDS
     if claimed_done and judgement.verdict is not Verdict.PASSED:
         rows.append(ev.FalseClaim(iteration=acted.iteration, task=acted.task, verdict=judgement.verdict))
@@ -203,7 +202,7 @@ async def go_back(s: Session, acted: Acted, task: TaskState, judgement: Judgemen
     if judgement.verdict is Verdict.INFRA:
         return
     again = task.failures % GO_BACK_AFTER == 0
-    if rule == "rollback" or judgement.tampered or again:
+    if rule == "rollback" or s.state.tampered_in == acted.iteration or again:
         good = s.state.checkpoint(s.state.good)
         assert good is not None
         if await s.timeline.takes_back(good.id):

@@ -17,7 +17,7 @@ from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
 from proctor.repository import aside
-from proctor.supervisor import before, briefing, judging, obey, outcome, publish, report, standing
+from proctor.supervisor import before, briefing, evidence, judging, obey, outcome, publish, report, standing
 from proctor.supervisor.act import BACK_OFF, Acted, by_itself, put_right, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
@@ -197,7 +197,7 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     if task is None or task.status is TaskStatus.DONE:
         return None
     judgement = await judging.of_work(s, acted, task)
-    judging.record(s, acted, task, judgement)
+    judging.record(s, acted, task, judgement, await evidence.of(s, acted, task, judgement))
     return judgement
 
 

@@ -56,8 +56,8 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a change does to checks, by its kind (`Gaming`, or `TamperKind` of a frozen file). `line` is where in the new
-    file, of the old one where nothing is left of it; `hunk` the lines that show it, a worker's text. `why` is one line.
+    """What a change does to checks, by its kind (`Gaming`, or `TamperKind` of a frozen file). `line` is of the new file,
+    of the old one where nothing is left of it; `hunk` has the lines that show it, a worker's text; `why` is one line.
     """
 
     kind: str

@@ -109,6 +109,15 @@ class Change:
                 added += [(start + n + 1, after[n]) for n in range(k, m)]
         return added, removed
 
+    @property
+    def first(self) -> int:
+        """The first line that is new, or else gone; 0 where none is."""
+        return next(iter(self.added or self.removed), (0, ""))[0]
+
+    @property
+    def first_hunk(self) -> str:
+        return self.hunk(self.first, gone=not self.added) if self.first else ""
+
     def hunk(self, line: int, gone: bool = False) -> str:
         """The lines around one, marked as in a diff; of the old file if nothing is left of it."""
         lines, marked = (self.old, self.removed) if gone else (self.new, self.added)
@@ -129,6 +138,8 @@ class Found:
     line: int
     why: str
     hunk: str = ""
+    words: tuple[str, ...] = ()
+    """Of literals those that must have stood nowhere before."""
 
 
 def found(change: Change, kind: Gaming, weight: Weight, line: int, why: str, *, gone: bool = False) -> Found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from proctor.oracle.gaming.change import Change, Found, Language, found, is_test, language_of
@@ -88,7 +88,8 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
         why = (
             f"the source answers what the tests ask by value: {shown}" if hit.pair else f"a value of the tests: {shown}"
         )
-        yield found(change, Gaming.LITERAL, Weight.SUSPICION, hit.line, why)
+        words = tuple(str(value) for value in hit.values if is_uncommon(value))
+        yield replace(found(change, Gaming.LITERAL, Weight.SUSPICION, hit.line, why), words=words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from proctor.oracle.gaming.change import Change, Found, found
 from proctor.oracle.gaming.syntax import Function, called, dotted, functions, is_true, same, shape
@@ -40,6 +40,11 @@ def look(
             why = f"{name} had {len(had)} assertions and has {len(real)}"
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, node.lineno, why)
         yield from _looser(change, node, twin, name)
+
+
+def total(tests: Iterable[Function]) -> int:
+    """How many assertions some tests hold."""
+    return sum(len(_checks(node, set())) for node in tests)
 
 
 def _helpers(tree: ast.Module | None) -> set[str]:

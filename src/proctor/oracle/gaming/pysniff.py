@@ -12,7 +12,8 @@ from proctor.oracle.gaming.syntax import FUNCTIONS, documents, dotted, on_lines,
 from proctor.words import Gaming, Weight
 
 _RUNNERS = re.compile(r"_?pytest|py\.test|unittest|nose2?|tox|doctest")
-_TRACES = re.compile(r"_?PYTEST_[A-Z_]+|TOX_ENV_NAME|NOX_[A-Z_]+|PROCTOR_[A-Z_]+|/run/proctor.*")
+_TRACES = re.compile(r"_?PYTEST_[A-Z_]+|TOX_ENV_NAME|NOX_[A-Z_]+")
+_PROCTOR = re.compile(r"PROCTOR_[A-Z_]+|/run/proctor.*")
 _TESTLIKE = re.compile(r"(?:^|\W|_)(?:py)?tests?(?:$|\W|_)|unittest")
 _VARIABLES = {"CI", "GITHUB_ACTIONS", "CONTINUOUS_INTEGRATION", "TESTING", "TEST_MODE", "IS_TEST", "UNIT_TEST"}
 _READS = {"os.environ", "os.getenv", "environ", "getenv", "os.environ.get", "environ.get"}
@@ -44,8 +45,10 @@ def look(change: Change, new: ast.Module, gone: Collection[str]) -> Iterator[Fou
 
 def _asks(node: ast.AST) -> tuple[Weight, str] | None:
     """Whether an expression or an import asks for a runner, with the weight of it."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and _TRACES.fullmatch(node.value):
-        return Weight.TAMPERING, f"the code looks for {node.value[:60]}"
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        weight = Weight.TAMPERING if _TRACES.fullmatch(node.value) else Weight.SUSPICION
+        known = weight is Weight.TAMPERING or _PROCTOR.fullmatch(node.value)
+        return (weight, f"the code looks for {node.value[:60]}") if known else None
     if isinstance(node, ast.Import | ast.ImportFrom):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
         runner = node.col_offset == 0 and any(_RUNNERS.fullmatch(name.partition(".")[0]) for name in names)

@@ -191,14 +191,14 @@ def _removed(
     """Tests that are gone, unless they moved, or what they tested is gone too."""
     kept = {id(node) for node in twins.values()}
     here = {shape(node.body) for _, node in functions(new)} if new else set()
-    more = sum(len(node.decorator_list) for _, node in _tests(new)) - sum(
-        len(n.decorator_list) for n in before.values()
-    )
+    now = dict(_tests(new))
+    more = sum(len(node.decorator_list) for node in now.values()) > sum(len(n.decorator_list) for n in before.values())
+    replaced = len(now) >= len(before) and pyasserts.total(now.values()) >= pyasserts.total(before.values())
     for name, node in before.items():
         moved = name.rpartition(".")[2] in tests.after or shape(node.body) in tests.bodies | here
         used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         used |= {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-        if id(node) in kept or moved or used & tests.gone or (more > 0 and new is not None):
+        if id(node) in kept or moved or used & tests.gone or (new is not None and (more or replaced)):
             continue
         if new is None and change.after is not None:
             continue  # it cannot be read: no runner can, either

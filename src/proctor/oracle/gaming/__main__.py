@@ -1,0 +1,43 @@
+"""The look at a change as a process of its own: what a worker wrote may be made to cost time and memory.
+
+JSON in, JSON out. It needs the standard library only, so that it starts fast and without the site's packages.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from dataclasses import replace
+
+from proctor.oracle.gaming.change import Change, Found
+from proctor.oracle.gaming.find import look
+from proctor.words import Weight
+
+SECONDS, BYTES = 10, 1 << 30
+"""Processor time and memory of one look."""
+
+
+def main() -> None:
+    """Read `changes` and `frozen` (path, before, after), `tests` and `told`; print the findings of the two."""
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    given = json.load(sys.stdin.buffer)
+    frozen = [Change(*change) for change in given["frozen"]]
+    covered = {change.path for change in frozen}
+    changes = [*frozen, *(one for change in given["changes"] if (one := Change(*change)).path not in covered)]
+    found = look(changes, given["tests"], given["told"])
+    own = [_said(one) for one in found if one.path not in covered]
+    laid_back = [_said(replace(one, weight=Weight.TAMPERING)) for one in found if one.path in covered]
+    shown = {one.path for one in found}
+    plain = [{"path": one.path, "line": one.first, "hunk": one.first_hunk} for one in frozen if one.path not in shown]
+    json.dump({"own": own, "frozen": laid_back, "plain": plain}, sys.stdout)
+
+
+def _said(one: Found) -> dict[str, object]:
+    return {"kind": one.kind, "weight": one.weight, "path": one.path, "line": one.line, "why": one.why,
+            "hunk": one.hunk, "words": one.words}  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

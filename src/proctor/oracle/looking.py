@@ -1,0 +1,211 @@
+"""Looking at what an iteration changed: what it did to checks, in frozen files and in its own, with the hunks.
+
+Text only, nothing is run. The look is bounded in bytes and time and is done by a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+import proctor
+from proctor.errors import ProctorError
+from proctor.journal.events import Finding
+from proctor.oracle import tamper
+from proctor.oracle.bench import shown
+from proctor.oracle.frozen import Frozen, Item
+from proctor.oracle.gaming.change import Language, is_test, language_of
+from proctor.text import safe_line
+from proctor.words import Gaming, Weight
+
+SECONDS = 15.0
+"""Time that a look may take; it has less of the processor."""
+MOST = 20
+"""Findings of a weight that a row names; the iteration's folder has all."""
+KEPT = "findings.json"
+_FILE, _TESTS = 256 << 10, 1 << 20
+_LAID_BACK = 20
+_NOT_OURS = re.compile(r"(?:^|/)(?:node_modules|\.venv|venv|site-packages|vendor|dist|build|target|\.tox|\.nox|\.git)/")
+_GENERATED = re.compile(r".*(?:\.min\.[cm]?js|\.bundle\.js|_pb2\.py|\.pb\.go|\.lock)")
+_ROOT = str(Path(proctor.__file__).parents[1])
+_PROGRAM = f"import sys; sys.path.insert(0, {_ROOT!r}); from proctor.oracle.gaming.__main__ import main; main()"
+
+
+class Pair(Protocol):
+    """A file's bytes before and after."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def before(self) -> bytes | None: ...
+    @property
+    def after(self) -> bytes | None: ...
+
+
+class Holds(Protocol):
+    """The part of `checkpoint.Store` that a look needs."""
+
+    def pairs(self, before: str, after: str, wanted: Callable[[str], bool]) -> tuple[Sequence[Pair], list[str]]: ...
+    def mentioned(self, commit: str, words: Sequence[str], but: Collection[str]) -> set[str]: ...
+    def read(self, commit: str, path: str) -> bytes: ...
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A finding as the look gives it."""
+
+    kind: str
+    path: str
+    weight: Weight = Weight.TAMPERING
+    line: int = 0
+    why: str = ""
+    hunk: str = ""
+    words: tuple[str, ...] = ()
+
+    @property
+    def finding(self) -> Finding:
+        return Finding(kind=self.kind, path=self.path, line=self.line, why=safe_line(self.why, 300), hunk=self.hunk)
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    own: tuple[Said, ...]
+    frozen: tuple[Said, ...]
+    plain: tuple[_Plain, ...]
+
+
+class _Plain(msgspec.Struct, frozen=True):
+    path: str
+    line: int
+    hunk: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look found, by weight."""
+
+    tampering: tuple[Finding, ...] = ()
+    suspicion: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is to be looked at: the trees before and after a worker, the paths that are not its own doing, those that
+    were laid back for the verdict, and what the worker was told."""
+
+    before: str
+    after: str
+    others: Collection[str] = ()
+    laid_back: Sequence[str] = ()
+    told: Sequence[str] = ()
+
+
+def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
+    """Look at a change, keep the findings in the folder `out`, and say them. Blocks: call it from a thread.
+
+    A look that does not come to its end is a suspicion of its own.
+    """
+    try:
+        pairs, left_out = store.pairs(what.before, what.after, lambda path: _is_ours(path, what.others))
+        changes = [change for pair in pairs if (change := _texts(pair)) is not None]
+        back = [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]]
+        answer = _ask({"changes": changes, "frozen": back, "tests": _tests(frozen), "told": list(what.told)})
+        own = _news(answer.own, store, what.before, frozen)
+    except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
+        return Seen(
+            suspicion=(
+                Finding(kind=Gaming.UNREAD, path="", why=f"the change could not be looked at: {_reason(error)}"),
+            )
+        )
+    kinds = {shown(path): str(tamper.kind(path, frozen)) for path in what.laid_back}
+    plain = (Finding(kind=kinds[one.path], path=one.path, line=one.line, hunk=one.hunk) for one in answer.plain)
+    heavy = [*plain, *(one.finding for one in (*answer.frozen, *own) if one.weight is Weight.TAMPERING)]
+    light = [one.finding for one in own if one.weight is Weight.SUSPICION]
+    light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at") for path in left_out]
+    seen = Seen(tuple(heavy), tuple(light))
+    if heavy or light:
+        out.mkdir(parents=True, exist_ok=True)
+        kept = msgspec.json.format(msgspec.json.encode({"tampering": seen.tampering, "suspicion": seen.suspicion}))
+        (out / KEPT).write_bytes(kept)
+    return seen
+
+
+def _is_ours(path: str, others: Collection[str]) -> bool:
+    """Whether a path is code that somebody writes, and that the worker wrote."""
+    if path in others or _NOT_OURS.search(path) or _GENERATED.fullmatch(path):
+        return False
+    return language_of(path, "") is not Language.OTHER or "." not in path.rpartition("/")[2]
+
+
+def _texts(pair: Pair) -> tuple[str, str | None, str | None] | None:
+    """A change of texts; None where one of the two is none."""
+    if b"\0" in (pair.before or b"")[:8192] or b"\0" in (pair.after or b"")[:8192]:
+        return None
+    return shown(pair.path), _text(pair.before), _text(pair.after)
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _ends(path: str, frozen: Frozen, store: Holds, after: str) -> tuple[str | None, str | None]:
+    """A frozen file as it was recorded, and as the worker left it."""
+    item = frozen.by_path.get(path)
+    before = _recorded(frozen, item) if item is not None else None
+    try:
+        data = store.read(after, path)
+    except ProctorError:
+        return before, None
+    return before, _text(data[:_FILE])
+
+
+def _recorded(frozen: Frozen, item: Item) -> str | None:
+    if item.link is not None:
+        return item.link
+    with open(frozen.content(item), "rb") as file:
+        return _text(file.read(_FILE))
+
+
+def _tests(frozen: Frozen) -> dict[str, str]:
+    """The frozen tests, as far as they fit."""
+    found: dict[str, str] = {}
+    room = _TESTS
+    for item in frozen.items:
+        if item.link is None and is_test(item.path) and language_of(item.path, "") is not Language.OTHER:
+            text = _recorded(frozen, item) or ""
+            if len(text) <= room and len(text) < _FILE:
+                found[shown(item.path)] = text
+                room -= len(text)
+    return found
+
+
+def _ask(question: Mapping[str, object]) -> _Answer:
+    """Put the question to a process of its own. SubprocessError or ValueError where it gives no answer."""
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM]
+    asked = json.dumps(question).encode()
+    done = subprocess.run(command, input=asked, capture_output=True, timeout=SECONDS, cwd="/", env={}, check=False)
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise ValueError(last[0] if last else f"exit code {done.returncode}")
+    return msgspec.json.decode(done.stdout, type=_Answer)
+
+
+def _news(found: Iterable[Said], store: Holds, before: str, frozen: Frozen) -> list[Said]:
+    """Findings without those whose literals stood in the workspace already, outside of the tests."""
+    found = list(found)
+    words = sorted({word for one in found for word in one.words if "\n" not in word})
+    tests = [item.path for item in frozen.items if is_test(item.path)]
+    known = store.mentioned(before, words, tests) if words else set()
+    return [one for one in found if not one.words or not known.issuperset(one.words)]
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"no end after {SECONDS:g} s"
+    return safe_line(str(error), 200)
