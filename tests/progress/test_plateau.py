@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from itertools import count
 from typing import Any
 
@@ -61,6 +62,7 @@ class Session:
     def __init__(self, windows: dict[Rule, int] | None = None) -> None:
         self.windows = THREE if windows is None else windows
         self.events: list[Event] = []
+        self.memory = Memory()
         self.numbers = count(1)
         self.fired: list[tuple[int, Rule]] = []
         self.last: tuple[Signal, ...] = ()
@@ -69,6 +71,7 @@ class Session:
 
     def write(self, *events: Event) -> None:
         self.events += events
+        self.memory = reduce(observe, events, self.memory)
 
     def baseline(self, digest: str, failing: Iterable[str] = (), task: TaskId = 1, failures: int = 0) -> None:
         self.write(
@@ -117,7 +120,7 @@ class Session:
         )
         if done:
             self.write(TaskDone(task=task, iteration=number, checkpoint=f"c{number}"))
-        found = standing(memory_from(self.events), self.windows, number, spent)
+        found = standing(self.memory, self.windows, number, spent)
         self.last, self.light, self.why = found.signals, found.light, found.why
         self.write(*rows(found, number))
         self.fired += [(number, signal.rule) for signal in self.last]
