@@ -126,3 +126,63 @@ def test_a_changed_input_and_a_third_try_are_the_operators_and_a_kept_answer_out
     wait_until(
         lambda: (s := workspace.state()) and [r for r in s.requests if r.by == "answer to request 4"], "the kept answer"
     )
+
+
+LIMITED = """\
+import json, os
+def ask(n):
+    return json.dumps({"proctor": "ask", "id": n, "tool": "shell", "input": {"command": f"make {n}"}}) + "\\n"
+tool = json.dumps({"proctor": "tool", "name": "x"}) + "\\n"
+with open(os.environ["PROCTOR_ANSWERS"]) as answers:
+    print(ask(1), end="", flush=True)
+    answers.readline()
+    open("src/going.txt", "w").write("on")
+    print(ask(2) + tool * 50, end="", flush=True)
+    answers.readline()
+open("src/done.txt", "w").write("done")
+"""
+
+
+def test_a_question_outlasts_a_pause_and_is_withdrawn_at_a_ceiling_and_asked_again(
+    sample: Callable[..., Workspace],
+) -> None:
+    workspace = sample("restless")
+    (workspace.path / "tools" / "worker.py").write_text(LIMITED)
+    workspace.contract("budget:", "budget:\n  tool_calls: {limit: 10, on_exhaustion: escalate}")
+    workspace.begin()
+
+    def order(verb: str, **args: object) -> str:
+        with Client(workspace.path) as client:
+            answer = client.wait_for(client.order(verb, **args), 60)
+        assert answer is not None
+        return f"{answer.outcome}: {answer.detail}"
+
+    def asked(after: int = 0, what: str = "make") -> int:
+        state = workspace.state()
+        found = state.open_requests if state else ()
+        return next((one.id for one in found if one.id > after and what in one.opened.what), 0)
+
+    first = wait_until(asked, "the first question")
+    order("pause")
+    state = workspace.state()
+    assert state is not None
+    assert state.status is SessionStatus.ASKING
+    order("approve", id=first)
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.PAUSED, "still paused")
+    assert workspace.live("worker")["frozen"]
+    assert not (workspace.path / "src" / "going.txt").exists()
+    order("resume")
+
+    # The next question comes with more tool calls than the ceiling has room for.
+    extension = wait_until(lambda: asked(first, "tool_calls"), "the ceiling's question")
+    state = workspace.state()
+    assert state is not None
+    second = next(one for one in state.requests if one.opened.what == "shell make 2")
+    assert (second.outcome, second.id < extension) == (RequestOutcome.WITHDRAWN, True)
+    assert order("approve", id=second.id).startswith(f"lost: request {second.id} was already withdrawn")
+    order("extend", dimension="tool_calls", by=1_000)
+    again = wait_until(lambda: asked(extension), "the first question, asked anew")
+    order("approve", id=again)
+    last = wait_until(lambda: asked(again), "the second question, asked anew")
+    order("approve", id=last)
+    wait_until((workspace.path / "src" / "done.txt").exists, "the worker's end")

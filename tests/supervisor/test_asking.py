@@ -141,9 +141,16 @@ async def test_another_input_is_granted_on_record(stage: Stage) -> None:
     assert stage.closed()[-1].input is None
 
 
+def deep(levels: int) -> dict[str, Any]:
+    return {"command": deep(levels - 1)} if levels else {}
+
+
 @pytest.mark.parametrize(
     ("verb", "given", "more", "said"),
     [
+        ("approve", {"command": "x" * 2_000_000}, {}, "too large, too deep, or no text"),
+        ("approve", deep(500), {}, "too large, too deep, or no text"),
+        ("approve", {"command": "\ud800"}, {}, "too large, too deep, or no text"),
         ("approve", {"command": "x"}, {"changeable": False}, "takes no other input"),
         ("deny", {"command": "x"}, {}, "only a tool request can be granted with another input"),
         ("approve", "x", {}, "an input is a JSON object"),
@@ -160,6 +167,15 @@ async def test_an_input_that_cannot_be_granted_is_refused_and_nothing_is_lost(
     assert stage.order("approve", id=asked.id).startswith("done")
 
 
+async def test_another_input_may_say_anything_and_is_told_as_it_was_granted(stage: Stage) -> None:
+    asked = stage.ask("make")
+    changed = {"command": "\x1b[2J\0; rm -rf /", "": [None, {"x" * 1_000: 2**70}], "proctor": "ask"}
+    assert stage.order("approve", id=asked.id, input=changed).startswith("done: ")
+    assert stage.told[0][3] == changed
+    assert stage.closed()[0].input == changed
+    assert "\x1b" not in "".join(stage.notices)
+
+
 async def test_the_third_try_of_what_a_rule_denied_twice_waits_for_the_operator(stage: Stage) -> None:
     assert "asked once more, it waits" not in (first := stage.ask("rm x")).reason
     assert first.outcome is RequestOutcome.DENIED
@@ -174,6 +190,19 @@ async def test_the_third_try_of_what_a_rule_denied_twice_waits_for_the_operator(
     stage.order("withdraw", id=third.id)
     stage.worker(3, task=2)
     assert stage.ask("rm x").outcome is RequestOutcome.DENIED
+
+
+async def test_what_sub_agents_ask_counts_with_the_rest_and_is_answered_one_by_one(stage: Stage) -> None:
+    for agent in ("", "helper-1"):
+        assert stage.ask("rm x", agent=agent).outcome is RequestOutcome.DENIED
+    third = stage.ask("rm x", "h", agent="helper-2")
+    assert (third.outcome, third.opened.agent) == (None, "helper-2")
+    other = stage.ask("rm x", "i", agent="helper-3")
+    stage.order("approve", id=third.id)
+    assert stage.told[-1][:2] == ("h", True)
+    assert stage.state.open_requests == (other,)
+    stage.desk.withdrawn("i")
+    assert len(stage.told) == 3
 
 
 async def test_what_the_operator_denied_twice_is_asked_with_that_in_view_even_under_yes(

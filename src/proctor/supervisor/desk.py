@@ -17,6 +17,7 @@ from proctor.supervisor.session import Session
 from proctor.text import safe_line
 from proctor.units import format_amount, parse_amount, parse_dimension
 from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
+from proctor.worker import tools
 
 EXTENSION_SHARE = 4
 """An extension that names no amount is a quarter of the ceiling."""
@@ -195,6 +196,8 @@ class Desk(Asking):
             return None
         if not isinstance(changed, dict):
             raise Refused("an input is a JSON object")
+        if not tools.is_sound(changed):
+            raise Refused("this input is too large, too deep, or no text: no worker is given it")
         if outcome is not RequestOutcome.GRANTED or opened.request is not RequestKind.TOOL:
             raise Refused("only a tool request can be granted with another input")
         if not opened.changeable:

@@ -64,5 +64,5 @@ def _read(path: Path) -> Order | None:
         if path.stat().st_size > MAX_ORDER:
             return None
         return msgspec.json.decode(path.read_bytes(), type=Order)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return None

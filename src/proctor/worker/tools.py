@@ -78,6 +78,14 @@ def is_too_large(shown: Mapping[str, Any]) -> bool:
     return _is_deep(shown, DEEPEST) or len(msgspec.json.encode(shown)) > MOST_INPUT
 
 
+def is_sound(given: Mapping[str, Any]) -> bool:
+    """Whether a worker can be given an input: small enough, and text throughout."""
+    try:
+        return not is_too_large(given)
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        return False
+
+
 def _is_deep(value: Any, most: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(most <= 0 or _is_deep(item, most - 1) for item in inner)
