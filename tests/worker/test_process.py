@@ -14,6 +14,7 @@ import pytest
 from proctor.doors import door as doors
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import DOOR, Policy
+from proctor.worker import process
 from proctor.worker.base import Ask, Note, Resting, Tool, Trouble, TurnEnded, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
 from proctor.worker.process import MAX_UNSENT, Worker, start
@@ -124,6 +125,27 @@ def test_a_line_on_which_a_dialect_fails_is_kept_and_costs_no_other(tmp_path: Pa
         ("stdout", b"raise", (Trouble("a line could not be read: KeyError"),)),
         ("stdout", b"hm", (Note("hm"),)),
     ]
+
+
+def test_many_lines_at_once_leave_the_loop_to_others_and_all_are_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "SLICE", 0.0)
+    turns, seen = [0], set[int]()
+
+    def turn() -> None:
+        turns[0] += 1
+        asyncio.get_running_loop().call_soon(turn)
+
+    def hear(_: Run, line: bytes) -> None:
+        if not turns[0]:
+            turn()
+        seen.add(turns[0])
+
+    done = run(tmp_path, sh("seq 300; seq 300 >&2", Stdin.NOTHING), on_line=hear)
+    assert sorted(done.text, key=int) == [str(n) for n in range(1, 301)]
+    assert len(done.lines) == 601
+    assert len(seen) > 500
 
 
 @pytest.mark.parametrize(("stdin", "read"), [(Stdin.BRIEF, "the brief"), (Stdin.NOTHING, ""), (Stdin.OPEN, "hello")])

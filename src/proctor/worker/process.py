@@ -221,8 +221,10 @@ class Worker:
     def _work(self) -> None:
         """Hear lines for a while, then let others have the loop; nothing more is read before all are heard."""
         until = time.monotonic() + SLICE
-        while self._unheard and time.monotonic() < until:
+        while self._unheard:
             self._unheard.popleft()()
+            if time.monotonic() > until:
+                break
         if self._unheard:
             self._rested.clear()
             self._loop.call_soon(self._work)
