@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -330,6 +331,17 @@ def test_an_answer_at_once_that_breaks_off_or_reports_nothing_is_left_to_an_esti
     silent = read(path, json.dumps({**answer, "usage": None, "usageMetadata": None}).encode())
     assert (silent.usage, silent.complete, silent.final) == (None, True, False)
     assert (silent.named, bool(silent.generated())) == (named, True)
+
+
+@pytest.mark.parametrize(
+    "begin", [b"[", b'{"content":[', b'{"type":"x","content":['], ids=["list", "document", "stream"]
+)
+def test_an_answer_of_nothing_but_values_takes_no_minutes(begin: bytes, request: pytest.FixtureRequest) -> None:
+    raw = begin + b"{}," * 1_500_000
+    begun = time.process_time()
+    one = read(MESSAGES, b"data: " + raw + b"\n\n" if "stream" in request.node.name else raw)
+    assert (one.complete, one.usage) == (False, None)
+    assert time.process_time() - begun < 2
 
 
 @pytest.mark.parametrize("count", [1, 2])

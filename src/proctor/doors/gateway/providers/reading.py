@@ -11,7 +11,7 @@ import msgspec
 
 from proctor.budget.dimensions import Usage
 from proctor.doors.gateway.providers.base import Asked
-from proctor.doors.gateway.providers.body import counted
+from proctor.doors.gateway.providers.body import counted, marks
 from proctor.doors.gateway.providers.sse import LONGEST, Events
 from proctor.text import safe_line
 
@@ -19,6 +19,9 @@ MOST_TOKENS: Final = 10**9
 """No call has more."""
 MOST_GENERATED: Final = 1 << 20
 """Bytes of generated text that are kept for an estimate."""
+MOST_VALUES: Final = 1 << 20
+"""Values in one answer or event; what has more is none, and would take minutes and gigabytes."""
+_MOST_PIECES: Final = 10_000
 _PENDING: Final = 1 << 18
 MOST_NAMED: Final = 4_096
 _USUAL: Final = ("default", "auto", "standard", "standard_only", "on_demand")
@@ -175,6 +178,8 @@ class Answer:
         return b"".join(self._texts)
 
     def _read(self, data: bytes) -> None:
+        if _endless(data):
+            return
         if not self.light(data):
             self.event(data)
             return
@@ -191,7 +196,7 @@ class Answer:
             self.wrote_light(data)
 
     def _read_document(self, whole: bytes) -> None:
-        value = parsed(whole)
+        value = None if _endless(whole) else parsed(whole)
         if value is None:
             self._read_pieces(whole)
         elif isinstance(value, list):
@@ -204,7 +209,7 @@ class Answer:
         """What stands whole in a list that broke off; of anything else, its bytes as what was generated."""
         text, at = whole.decode(errors="replace"), 1
         decoder = json.JSONDecoder()
-        while whole[:1] == b"[":
+        for _ in range(_MOST_PIECES if whole[:1] == b"[" else 0):
             at += len(text[at : at + 64]) - len(text[at : at + 64].lstrip(" \t\r\n,"))
             try:
                 value, at = decoder.raw_decode(text, at)
@@ -248,6 +253,10 @@ class Answer:
         kind = word(said.get("type")) or word(said.get("code")) or word(said.get("status"))
         message = word(said.get("message"), 500) or word(error, 500)
         self.error = ": ".join(filter(None, (kind, message))) or "an error that says nothing"
+
+
+def _endless(data: bytes) -> bool:
+    return len(data) > MOST_VALUES and marks(data) > MOST_VALUES
 
 
 def decoded(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
