@@ -1,14 +1,12 @@
-"""What argv starts, and what reports prove."""
+"""What reports prove."""
 
 from __future__ import annotations
-
-import shlex
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.oracle.commands import Kind, named_paths, recognise, watched
+from proctor.oracle.commands import Kind
 from proctor.oracle.runners import (
     Outcome,
     Report,
@@ -26,62 +24,6 @@ PASSED, FAILED, SKIPPED = Outcome
 
 def report(*records: tuple[str, ...], secret: str = SECRET) -> bytes:
     return (secret + RECORD.join(FIELD.join(record) for record in records) + RECORD + secret).encode()
-
-
-@pytest.mark.parametrize(
-    ("line", "becomes"),
-    [
-        ("python -m unittest", "python /door/w.py"),
-        (
-            "python3.12 -W error -X dev -m unittest -v tests.test_a",
-            "python3.12 -W error -X dev /door/w.py -v tests.test_a",
-        ),
-        (".venv/bin/python -m unittest discover", ".venv/bin/python /door/w.py discover"),
-        ("coverage run -m unittest", "coverage run /door/w.py"),
-        ("uv run python -m unittest -q", "uv run python /door/w.py -q"),
-        ("pytest -q tests", "pytest -p w -q tests"),
-        ("/opt/venv/bin/py.test", "/opt/venv/bin/py.test -p w"),
-        ("python -m pytest tests/a.py::b", "python -m pytest -p w tests/a.py::b"),
-        ("python .venv/bin/pytest", "python .venv/bin/pytest -p w"),
-        ("coverage run --branch -m pytest", "coverage run --branch -m pytest -p w"),
-        ("poetry run pytest", "poetry run pytest -p w"),
-        ("env A=1 timeout 60 pytest", "env A=1 timeout 60 pytest -p w"),
-    ],
-)
-def test_runners_are_recognised_behind_their_launchers(line: str, becomes: str) -> None:
-    argv = shlex.split(line)
-    runner = recognise(argv)
-    assert runner is not None
-    assert shlex.join(watched(argv, runner, "/door", "w", "python")) == becomes
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "make test",
-        "grep pytest README",
-        "python tool.py -m unittest",
-        "python -c pytest",
-        "echo -m unittest",
-        "npm test",
-    ],
-)
-def test_other_commands_are_not_taken_for_runners(line: str) -> None:
-    assert recognise(shlex.split(line)) is None
-
-
-@pytest.mark.parametrize(
-    ("line", "named"),
-    [
-        ("./check.sh a.py", ["./check.sh"]),
-        ("bash -e check.sh a.py", ["check.sh"]),
-        ("node --test", []),
-        ("ruff check a.py", []),
-        ("npx jest --config=j.js t/a.test.js", ["j.js", "t/a.test.js"]),
-    ],
-)
-def test_a_checks_own_files_are_named(line: str, named: list[str]) -> None:
-    assert list(named_paths(shlex.split(line))) == named
 
 
 def test_a_report_is_read() -> None:

@@ -52,7 +52,9 @@ class Tool:
         project.write(self.tests, text)
 
 
-_GO_LINES = r"=== RUN   TestSmall\n--- PASS: TestSmall (0.00s)\n\x16=== RUN   TestSmall\n\x16--- PASS: TestSmall (0.00s)\nPASS\n"
+_GO_LINES = (
+    "".join(f"{mark}=== RUN   TestSmall\\n{mark}--- PASS: TestSmall (0.00s)\\n" for mark in ("", r"\x16")) + r"PASS\n"
+)
 _GO_FORGED = """package calc
 
 import ("fmt"; "os"; "syscall")

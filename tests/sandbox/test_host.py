@@ -62,6 +62,19 @@ def test_programs_come_back_and_nothing_around_them(tmp_path: Path) -> None:
     assert (str(tmp_path / "project" / "bin"), tmp_path / "linked") in view.links
 
 
+def test_what_variables_name_comes_back_but_for_what_holds_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("cargo/bin", "cargo/registry", "rustup/toolchains", "home/.ssh"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "cargo/credentials.toml").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for variable, name in (("CARGO_HOME", "cargo"), ("RUSTUP_HOME", "rustup"), ("GOROOT", "home")):
+        monkeypatch.setenv(variable, str(tmp_path / name))
+    shown = {tool.relative_to(tmp_path).as_posix() for tool in host.view().tools if tool.is_relative_to(tmp_path)}
+    assert shown == {"cargo/bin", "cargo/registry", "rustup"}
+
+
 def test_a_program_of_ours_is_always_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/sbin:.:bin")
     first, *others = host.environment()["PATH"].split(os.pathsep)

@@ -86,7 +86,7 @@ def weigh(kind: Kind | None, code: int, report: Report | None, output: bytes) ->
     if failed:
         return Verdict.FAILED, f"{failed} of {len(report.tests)} tests failed"
     if not report.tests:
-        return Verdict.FAILED, "no test ran"
+        return Verdict.FAILED, "no test ran" + ("" if kind.is_python or not code else f" (exit code {code})")
     if not passed:
         return Verdict.FAILED, f"all {skipped} tests were skipped"
     if code != 0:

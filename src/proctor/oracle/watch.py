@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.oracle.commands import Kind
+from proctor.sandbox.programs import NAMED
 
 _HERE = Path(__file__).parent
-_KEPT = ("RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "CARGO_HOME", "GOROOT", "GOMODCACHE")
-"""Where an operator's toolchains and what they have fetched lie, if not in the usual places."""
+_KEPT = (*NAMED, "RUSTUP_TOOLCHAIN")
+"""Which toolchain the operator uses, and where it and what it has fetched lie, if not in the usual places."""
 
 
 def files(kind: Kind, plugin: str) -> Iterator[tuple[str, bytes, int]]:

@@ -72,7 +72,8 @@ def view(workspace: Path | None = None, wanted: tuple[str, ...] = ()) -> View:
     The neighbours of a workspace below the system's folders are masked. Looked at once, but for what is mounted.
     """
     home, path = (os.environ.get(name, "") for name in ("HOME", "PATH"))
-    return _view(home, path, private.mounted(SYSTEM), workspace, wanted)
+    named = tuple(programs.named(os.environ))
+    return _view(home, path, private.mounted(SYSTEM), workspace, wanted, named)
 
 
 def homes() -> tuple[Path, ...]:
@@ -90,19 +91,20 @@ def _homes(home: str) -> tuple[Path, ...]:
 
 
 @cache
-def _view(
+def _view(  # noqa: PLR0917 - what is looked at is the key
     home: str,
     path: str,
     mounts: tuple[Path, ...] = (),
     workspace: Path | None = None,
     wanted: tuple[str, ...] = (),
+    named: tuple[Path, ...] = (),
 ) -> View:
     homes = _homes(home)
     around = {place if place.parent in SHARED else place.parent for place in homes}
     if workspace and workspace.parent not in SHARED:
         around.add(workspace.parent)
     masks = tuple(sorted(outermost(folder for folder in {*mounts, *around} if below_system(folder))))
-    found = {*OWN, *(tool for place in homes[:1] for tool in programs.usual(place))}
+    found = {*OWN, *named, *(tool for place in homes[:1] for tool in programs.usual(place))}
     for name in filter(os.path.isabs, path.split(os.pathsep)):
         if not Path(name).is_relative_to("/mnt"):  # programs of another system
             found.add(Path(name))

@@ -8,21 +8,29 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 # fmt: off
 TOOLS = (
-    ".asdf", ".bun/bin", ".bun/install/global", ".cabal/bin", ".cache/node/corepack", ".cargo/bin", ".claude/local",
+    ".asdf", ".bun/bin", ".bun/install/global", ".cabal/bin", ".cache/node/corepack", ".cargo/bin", ".cargo/git",
+    ".cargo/registry", ".claude/local",
     ".composer/vendor", ".config/composer/vendor", ".config/yarn/global/node_modules", ".deno/bin", ".dotnet/dotnet",
     ".dotnet/host", ".dotnet/sdk", ".dotnet/shared", ".dotnet/tools", ".elan", ".fnm", ".ghcup/bin", ".ghcup/ghc",
     ".guix-profile", ".jenv", ".juliaup", ".local/bin", ".local/lib", ".local/pipx", ".local/share/claude/versions",
     ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm", ".local/share/uv/python",
     ".local/share/uv/tools", ".nix-profile", ".nodenv", ".npm-global", ".nvm", ".opencode/bin", ".pixi/bin",
     ".pixi/envs", ".proto/bin", ".proto/shims", ".proto/tools", ".pyenv", ".rbenv", ".rustup", ".rvm",
-    ".sdkman/candidates", ".stack/programs", ".tool-versions", ".volta", ".yarn/bin", "go/bin",
+    ".sdkman/candidates", ".stack/programs", ".tool-versions", ".volta", ".yarn/bin", "go/bin", "go/pkg/mod",
 )
-"""Of HOME: what holds programs and no secrets. Not ~/.local/share/uv and ~/.cargo: they keep credentials."""
+"""Of HOME: what holds programs or fetched sources, and no secrets. Not ~/.local/share/uv and ~/.cargo: they keep
+credentials."""
+
+NAMED = {
+    "CARGO_HOME": ("bin", "git", "registry"), "GOMODCACHE": ("",), "GOPATH": ("bin", "pkg/mod"), "GOROOT": ("",),
+    "RUSTUP_HOME": ("",),
+}
+"""Variables that say where else such a folder is, and what of it is shown."""
 
 BREW = ("/home/linuxbrew/.linuxbrew", ".linuxbrew")
 BREWED = (
@@ -102,6 +110,13 @@ def usual(home: Path) -> Iterator[Path]:
     """Where an operator's tools are usually installed, there or not."""
     yield from (home / name for name in TOOLS)
     yield from (home / prefix / name for prefix in BREW for name in BREWED)
+
+
+def named(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Where the operator's variables say that tools are, there or not."""
+    for variable, names in NAMED.items():
+        if (place := environment.get(variable, "")).startswith("/"):
+            yield from (Path(place, name) for name in names)
 
 
 def around(folder: Path) -> Path:
