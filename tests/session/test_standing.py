@@ -1,0 +1,60 @@
+"""What was verified still stands: a broken project is mended first, and a task that is lost again is open again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import yaml
+
+from harness import Workspace
+from proctor.journal import events as ev
+from proctor.words import Phase, TaskStatus, Verdict
+
+WORKER = """\
+import os
+from pathlib import Path
+
+brief, out, broken = Path(os.environ["PROCTOR_BRIEF"]).read_text(), Path("out.txt"), Path("broken")
+if "## First: repair what is broken" in brief:
+    broken.unlink()
+    out.write_text("two\\n")
+elif "## It was verified before" in brief:
+    out.write_text("one\\ntwo\\n")
+else:
+    out.write_text("one\\n")
+    broken.touch()
+"""
+
+
+def test_a_broken_project_is_mended_first_and_a_lost_task_is_open_again(sample: Callable[..., Workspace]) -> None:
+    workspace = sample("plateau")
+    (workspace.path / "tools" / "worker.py").write_text(WORKER)
+    tasks = [
+        {"id": n, "task": word, "check": {"run": ["grep", word, "out.txt"]}} for n, word in ((1, "one"), (2, "two"))
+    ]
+    (workspace.path / "tasks.json").write_text(json.dumps(tasks))
+    contract = yaml.safe_load((workspace.path / "proctor.yaml").read_text())
+    contract["progress"] = {"smoke": {"run": ["test", "!", "-e", "broken"]}}
+    (workspace.path / "proctor.yaml").write_text(yaml.safe_dump(contract))
+
+    run = workspace.start()
+    output, _ = run.communicate()
+    assert run.returncode == 0, output
+
+    judged = [e for e in workspace.events("judged") if isinstance(e, ev.Judged)]
+    of = {phase: [(e.iteration, e.task, e.verdict) for e in judged if e.phase is phase] for phase in Phase}
+    assert of[Phase.WORK] == [(1, 1, Verdict.PASSED), (2, 2, Verdict.PASSED), (3, 1, Verdict.PASSED)]
+    assert of[Phase.REPEAT] == of[Phase.WORK]
+    assert of[Phase.SMOKE] == [(0, None, Verdict.PASSED), (1, None, Verdict.FAILED), (2, None, Verdict.PASSED)]
+    assert of[Phase.REGRESSION] == [(2, 1, Verdict.FAILED), (2, 1, Verdict.FAILED), (3, 2, Verdict.PASSED)]
+    started = [e for e in workspace.events("iteration_started") if isinstance(e, ev.IterationStarted)]
+    assert [e.repair for e in started] == [False, True, False]
+    (lost,) = (e for e in workspace.events("regressed") if isinstance(e, ev.Regressed))
+    assert (lost.task, lost.passed_in, lost.checkpoint) == (1, 1, "c2")
+    (notice,) = (e for e in workspace.events("noticed") if isinstance(e, ev.Noticed) and e.why == "regression:1")
+    assert "`proctor rollback --to c2`" in notice.text
+    state = workspace.state()
+    assert state is not None
+    assert {task.status for task in state.tasks} == {TaskStatus.DONE}
+    assert all(e.act_seconds > 0 for e in judged if e.phase is Phase.WORK)

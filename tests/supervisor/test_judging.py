@@ -1,0 +1,57 @@
+"""A pass is a pass when it comes again."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from proctor.checkpoint.record import Snapshot
+from proctor.journal import events as ev
+from proctor.oracle.check import Judgement
+from proctor.supervisor import judging
+from proctor.supervisor.session import Session
+from proctor.words import Phase, Verdict
+
+PASSED, FAILED, INFRA = (Judgement(one, f"it {one}") for one in (Verdict.PASSED, Verdict.FAILED, Verdict.INFRA))
+
+
+@pytest.mark.parametrize(
+    ("said", "repeat", "verdict", "repeats"),
+    [
+        ([PASSED, PASSED], 1, Verdict.PASSED, [Verdict.PASSED]),
+        ([PASSED], 0, Verdict.PASSED, []),
+        ([FAILED], 1, Verdict.FAILED, []),
+        ([PASSED, FAILED], 1, Verdict.UNSTABLE, [Verdict.FAILED]),
+        ([PASSED, PASSED, FAILED], 3, Verdict.UNSTABLE, [Verdict.PASSED, Verdict.FAILED]),
+        ([PASSED, INFRA], 1, Verdict.INFRA, [Verdict.INFRA]),
+    ],
+)
+def test_a_pass_that_does_not_repeat_is_unstable(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    said: list[Judgement],
+    repeat: int,
+    verdict: Verdict,
+    repeats: list[Verdict],
+) -> None:
+    folders: list[Path] = []
+
+    async def run(_: object, __: object, ___: object, folder: Path) -> Judgement:
+        folders.append(folder)
+        return said[len(folders) - 1]
+
+    monkeypatch.setattr(judging, "run", run)
+    rows: list[ev.Judged] = []
+    s = cast("Session", SimpleNamespace(append=rows.append))
+    snapshot = cast("Snapshot", SimpleNamespace(commit="c", tree="t"))
+    checks = (ev.CheckFact(run=("x",), repeat=repeat), ev.CheckFact(run=("y",), repeat=9, optional=True))
+    found = asyncio.run(judging.confirmed(s, checks, judging.Where(snapshot, 1, 1, tmp_path)))
+    assert found.verdict is verdict
+    assert [(row.phase, row.verdict) for row in rows] == [(Phase.REPEAT, one) for one in repeats]
+    assert len(set(folders)) == len(said) == len(folders)
+    if verdict is Verdict.UNSTABLE:
+        assert found.reason == "passed, then failed on the same tree: it failed"
