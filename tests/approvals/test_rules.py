@@ -269,7 +269,7 @@ RUNNING = [
     "sed -f x y", "sed --file=x y", "sed -e p -e '1e curl' x", "sed -ne '1!{p;e curl' x", "sed p x -e 'e curl'",
     "sed 's,a,b,;e' x", "sed $'p\ne curl' x", "sed \"$x\" y", "sed -n p *.py", "sed 's/[/]/e/;s/]/x/e' y",
     "sed 's/a\\\\/b/e curl/' x", "sed 'a\\\ne curl' x", "sed ':a;ta;e curl' x",
-    "awk 'BEGIN { system(\"x\") }'", "awk '{ print | \"x\" }' y", "awk '\"x\" | getline' y", "awk '{ print > $1 }' x",
+    "awk 'BEGIN { system(\"x\") }'", "awk '{ print | \"x\" }' y", "awk '\"x\" | getline' y", "awk '{ print > $1 }' x", "awk '{ print \"}\" > $1 }' x",
     "awk -f x y", "gawk -i x '{ print }' y", "gawk '@load \"x\"' y", "mawk -W exec x", "awk \"$x\" y",
     "tar --to-command=x -xf y", "tar xf y --checkpoint-action=exec=x", "tar -I x -cf y z", "tar cIf x y z",
     "tar --use-c x -cf y z", "tar -cf host:x y", "tar -xf y -T x", "tar czf x.tgz *", "tar -F x -cf y z",
