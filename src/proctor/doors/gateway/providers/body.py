@@ -15,6 +15,7 @@ _UNCOUNTED: Final = frozenset(
 """Bytes of images and files, and sealed reasoning: their length says nothing about tokens."""
 _MEDIUM: Final = " [attachment] " * 100
 """What an attachment is taken for: some 400 tokens."""
+_MOST_DIGITS: Final = 100
 _MOST_MEDIA: Final = 1_000
 """Attachments that are taken for something: more than a provider takes, and no more memory than they are worth."""
 
@@ -46,7 +47,14 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
+def _whole_number(digits: str) -> int:
+    """Numbers of thousands of digits take seconds, and nobody's request has them."""
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("a number of the body is too long")
+    return int(digits)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number, parse_int=_whole_number)
 
 
 def clear(body: Mapping[str, Any], *known: str) -> None:
