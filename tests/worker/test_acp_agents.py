@@ -57,6 +57,18 @@ def test_opencode_asks_in_what_the_gateway_speaks_and_puts_its_calls_to_the_rule
     assert launch.environment["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
 
 
+def test_gemini_and_qwen_put_their_calls_to_the_rules_and_read_no_env_file() -> None:
+    gemini, qwen = launched("gemini").files, launched("qwen")
+    asked, denied = tomllib.loads(gemini[".gemini/policies/proctor.toml"])["rule"]
+    assert {"run_shell_command", "read_file", "glob"} < set(asked["toolName"])
+    assert (asked["decision"], asked["argsPattern"], denied["decision"]) == ("ask_user", ".", "deny")
+    assert json.loads(gemini[".gemini/settings.json"])["advanced"]["ignoreLocalEnv"]
+    settings = json.loads(qwen.files[".qwen/settings.json"])
+    assert {"Read", "Bash"} < set(settings["permissions"]["ask"])
+    assert (settings["permissions"]["deny"], settings["disableAllHooks"]) == (["Agent"], True)
+    assert qwen.argv[2].startswith('cd "$HOME" && QWEN_CODE_SYSTEM_SETTINGS_PATH=')
+
+
 def test_any_other_agent_is_started_by_its_command() -> None:
     launch = Acp("", ("my-agent", "--acp")).launch(SETTING)
     assert (launch.argv, launch.programs, launch.stdin) == (("my-agent", "--acp"), ("my-agent",), Stdin.OPEN)

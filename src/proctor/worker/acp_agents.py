@@ -47,9 +47,12 @@ its sub-agents ask it passes on to nobody: it has none."""
 QWEN_ASKS = {"ask": ("Read", "Edit", "Bash", "WebFetch"), "deny": ("Agent",)}
 """Reads, and commands that it takes to be harmless, it would not put to the rules by itself. Its sub-agents write
 without a question: it has none."""
-AT_HOME = ("/bin/sh", "-c", 'cd "$HOME" && exec "$0" "$@"')
+AT_HOME = (
+    *("/bin/sh", "-c"),
+    'cd "$HOME" && QWEN_CODE_SYSTEM_SETTINGS_PATH="$HOME/.qwen/settings.json" exec "$0" "$@"',
+)
 """It works in the folder of its session; where it is started it reads `.env`, by which a workspace would set whatever
-it likes: settings with servers, hooks and permits among it."""
+it likes: settings with servers, hooks and permits among it. Its own settings come last, as those of the system."""
 WITH_PATIENCE = ("/bin/sh", "-c", 'GEMINI_EXP="$HOME/.gemini/patience.json" exec "$0" "$@"')
 """Gemini gives up after a minute without a header; what changes that is a flag in a file, named by its whole path."""
 
@@ -145,6 +148,8 @@ def _qwen(command: tuple[str, ...], setting: Setting) -> Launch:
         "privacy": {"usageStatisticsEnabled": False},
         "model": {"generationConfig": {"maxRetries": 0}},
         "permissions": QWEN_ASKS,
+        "disableAllHooks": True,
+        "mcp": {"allowed": ["none"]},
     }
     return Launch(
         (*AT_HOME, *command, "--acp"),
