@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +48,35 @@ def test_a_minute_unanswered_is_no_call_and_no_active_second(
         finally:
             cell.workspace.settle()
     record_property("said", "ok")
+
+
+@pytest.mark.parametrize("name", [agent.name for agent in ASKING])
+def test_a_question_that_is_open_when_the_supervisor_dies_is_asked_again_and_granted_once(
+    name: str, tmp_path: Path
+) -> None:
+    present(name)
+    with Models(steps(LOOK, Turn("A mark first.", (Shell(ASKED),)), CHANGE, END)) as models:
+        cell = Cell.made(BY_NAME[name], tmp_path, models)
+        try:
+            first = cell.workspace.start()
+            lost = opened(cell)
+            os.kill(wait_until(cell.workspace.supervisor), signal.SIGKILL)
+            first.wait(20)
+            cell.nothing_left()
+            assert not (cell.workspace.path / ASKED.split()[1]).exists()
+            child = cell.workspace.start()
+            wait_until(lambda: opened(cell).id > lost.id, "asked again", MINUTE)
+            again = opened(cell)
+            done = cell.workspace.proctor("approve", "--id", str(again.id))
+            assert done.returncode == 0, done.stderr
+            late = cell.workspace.proctor("approve", "--id", str(lost.id))
+            assert "already withdrawn" in late.stderr
+            cell.ended(child)
+            closed = [row for row in cell.workspace.events("request_closed") if isinstance(row, ev.RequestClosed)]
+            assert [row.outcome for row in closed if row.by != "rule"] == ["withdrawn", "granted"]
+            cell.verified()
+        finally:
+            cell.workspace.settle()
 
 
 def _active(cell: Cell) -> int:

@@ -39,6 +39,7 @@ class Stage:
         self.notices: list[str] = []
         self.told: list[tuple[str, bool, str, dict[str, Any] | None]] = []
         self.running: Any = None
+        self.deaf = False
         self.changed = asyncio.Event()
         self.paused = False
         self.worker(1)
@@ -46,7 +47,12 @@ class Stage:
 
     def worker(self, iteration: int, task: int = 1) -> None:
         """Another worker runs."""
-        worker = SimpleNamespace(answer=lambda *answer: self.told.append(answer))
+
+        def answer(*answer: Any) -> bool:
+            self.told.append(answer)
+            return not self.deaf
+
+        worker = SimpleNamespace(answer=answer)
         self.denied: list[tuple[str, str]] = []
         circles = SimpleNamespace(denied=lambda *denial: self.denied.append(denial))
         over = asyncio.Event()
@@ -60,6 +66,9 @@ class Stage:
         return self.journal.append(*events)
 
     def notice(self, text: str, why: str, urgency: str = "normal") -> None:
+        self.notices.append(text)
+
+    def log_once(self, room: str, text: str) -> None:
         self.notices.append(text)
 
     def settle_motion(self) -> None:
@@ -269,6 +278,12 @@ async def test_an_answer_that_was_kept_is_given_once_also_beyond_the_rows_of_an_
     monkeypatch.setattr(asking, "MOST_ROWS", 0)
     assert stage.ask("make").by == f"answer to request {asked.id}"
     assert stage.ask("make").outcome is None
+
+
+async def test_an_answer_that_a_worker_does_not_take_is_on_record(stage: Stage) -> None:
+    stage.deaf = True
+    stage.ask("rm x")
+    assert stage.notices == ["the worker of iteration 1 does not read its answers: some never reach it"]
 
 
 async def test_more_questions_than_anyone_reads_are_denied(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

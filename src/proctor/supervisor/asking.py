@@ -35,6 +35,7 @@ RULE = "rule"
 YES = "flag --yes"
 PROCTOR = "proctor"
 CONTRACT = "contract"
+UNREAD = "the worker of iteration {} does not read its answers: some never reach it"
 GIVEN_UP = "the worker does not wait for it any more"
 
 
@@ -246,7 +247,8 @@ class Asking:
         if opened.request is RequestKind.TOOL and not withdrawn and self._waits(opened):
             assert self._s.running is not None
             given = opened.input if answer.input is None else answer.input
-            self._s.running.worker.answer(opened.worker_id, granted, answer.reason, given)
+            if not self._s.running.worker.answer(opened.worker_id, granted, answer.reason, given):
+                self._s.log_once("worker", UNREAD.format(opened.iteration))
         running = self._s.running
         if answer.outcome is RequestOutcome.DENIED and running and running.circles and self._waits(opened):
             running.circles.denied(opened.digest, opened.what)

@@ -117,12 +117,16 @@ class Channel:
         self._fd = fd
         self._loop = asyncio.get_running_loop()
         self._unsent = bytearray()
+        self.dropped = 0
+        """Messages that no room was left for."""
         self._finished = False
 
     def send(self, data: bytes) -> None:
         if not self._finished and len(self._unsent) + len(data) <= MAX_UNSENT:
             self._unsent += data
             self._write()
+        else:
+            self.dropped += 1
 
     def finish(self) -> None:
         """Close it once all is written."""
@@ -315,9 +319,12 @@ class Worker:
         self._channel.close()
         self.running.close()
 
-    def answer(self, asked: str, allow: bool, reason: str, granted: dict[str, Any] | None = None) -> None:
-        """Give the worker the operator's answer to its question, with the input that was granted."""
+    def answer(self, asked: str, allow: bool, reason: str, granted: dict[str, Any] | None = None) -> bool:
+        """Give the worker the operator's answer to its question, with the input that was granted; False if it has read
+        so little of what it was told that this is dropped."""
+        dropped = self._channel.dropped
         self._dialect.answer(asked, allow, reason, granted)
+        return self._channel.dropped == dropped
 
     def interrupt(self) -> None:
         """Ask the agent to stop by itself."""
