@@ -6,7 +6,7 @@ import pytest
 
 from proctor.budget.thresholds import Binding, Scope
 from proctor.progress.plateau import Signal, Standing
-from proctor.supervisor.decide import START_FAILURES, Facts, Move, decide
+from proctor.supervisor.decide import CONFLICT, START_FAILURES, Facts, Move, decide
 from proctor.supervisor.ending import code_of
 from proctor.words import Dimension, Exhaustion, ExitCode, Light, Response, Rule, SessionStatus
 
@@ -21,7 +21,7 @@ def bound(action: Exhaustion | None, scope: Scope = Scope.SESSION) -> Binding:
 
 
 def test_nothing_open_is_the_way_to_the_end_also_on_the_last_allowed_iteration() -> None:
-    facts = Facts(open_tasks=0, binding=bound(Exhaustion.STOP), standing=FIRING, tampered=True)
+    facts = Facts(open_tasks=0, binding=bound(Exhaustion.STOP), standing=FIRING, conflict=True)
     assert decide(facts).move is Move.FINISH
 
 
@@ -91,8 +91,18 @@ def test_what_concerns_the_whole_run_is_not_answered_by_less_of_one_task() -> No
 
 
 def test_tampering_is_answered_as_the_contract_says_or_only_recorded() -> None:
-    assert decide(Facts(open_tasks=1, tampered=True, on_tampering=Response.ESCALATE)).why == "tampering"
-    assert decide(Facts(open_tasks=1, tampered=True, on_tampering=None)).move is Move.GO_ON
+    assert decide(Facts(open_tasks=1, tampering=Response.ESCALATE)).why == "tampering"
+    assert decide(Facts(open_tasks=1)).move is Move.GO_ON
+
+
+def test_tampering_with_the_last_task_is_answered_before_the_end() -> None:
+    assert decide(Facts(open_tasks=0, tampering=Response.PARK)).move is Move.PARK
+    assert decide(Facts(open_tasks=0)).move is Move.FINISH
+
+
+def test_a_check_that_is_called_wrong_is_asked_about() -> None:
+    decision = decide(Facts(open_tasks=1, conflict=True))
+    assert (decision.move, decision.why) == (Move.ESCALATE, CONFLICT)
 
 
 def test_tokens_without_a_price_under_a_cost_ceiling_park() -> None:

@@ -19,7 +19,7 @@ from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import status_of
 from proctor.text import safe_block, safe_line
-from proctor.units import format_amount
+from proctor.units import counted, format_amount
 from proctor.words import Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
@@ -61,6 +61,7 @@ def status(given: argparse.Namespace) -> int:
     plateau = found["plateau"]
     if plateau["state"] != "quiet":
         print(f"  plateau: {plateau['state']} {plateau['rule']}: {safe_line('; '.join(plateau['evidence']))}")
+    _tampering(found["tampering"])
     for paths, said in ((found["quarantined"], _RENAMED), (found["autorun"], _CAREFUL)):
         if paths:
             print(f"  {said}")
@@ -70,6 +71,18 @@ def status(given: argparse.Namespace) -> int:
         begin = "run" if (given.dir / "proctor.yaml").exists() else "init"
         print(f"  no session yet: begin with `proctor {begin}`")
     return ExitCode.DONE
+
+
+def _tampering(found: dict[str, Any]) -> None:
+    """How often, and the last findings with their hunks."""
+    for count, said in ((found["tampered"], "tampering in"), (found["suspected"], "suspicious changes in")):
+        if count:
+            print(f"  {said} {counted(count, 'iteration')}")
+    for one in found["findings"]:
+        where = f"{one['path']}:{one['line']}" if one.get("line") else one["path"]
+        print(f"       {safe_line(where, 200)}  {safe_line(one.get('why') or one['kind'], 200)}")
+        for line in safe_block(one.get("hunk", ""), lines=12, limit=160).splitlines():
+            print(f"         {line}")
 
 
 def list_sessions(given: argparse.Namespace) -> int:
@@ -114,6 +127,8 @@ def _asked(request: RequestState) -> Iterator[str]:
 
     opened = request.opened
     yield f"#{request.id}  {safe_line(opened.what, 200)}  {safe_line(opened.why, 200)}".rstrip()
+    if isinstance(hunk := opened.input.get("hunk"), str) and not opened.tool:
+        yield from (f"    {line}" for line in safe_block(hunk, lines=20, limit=160).splitlines())
     if opened.agent:
         yield f"    asked by the sub-agent {safe_line(opened.agent, 100)}"
     found = parts(opened.tool, opened.input) if opened.tool else ()

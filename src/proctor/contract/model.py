@@ -282,6 +282,8 @@ class Progress(Section):
     least; 0: only after the last task, when all of them run again."""
     on_failed: OnFailed = OnFailed.KEEP
     on_tampering: OnTampering = OnTampering.ESCALATE
+    on_suspicion: OnTampering = OnTampering.RECORD
+    """A change that looks as if it were made for the check; it is shown in any case."""
     plateau: Plateau = Plateau()
 
 

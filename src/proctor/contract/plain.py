@@ -165,6 +165,7 @@ def progress(contract: Contract, queue: Queue) -> Iterator[str]:
         yield f"With a check of their own: {queue.checked} of {queue.total} tasks."
     yield _FAILED[contract.progress.on_failed]
     yield f"Tampering with what is frozen is undone, and {_TAMPERED[contract.progress.on_tampering]}."
+    yield f"A change that looks made for the check is shown, and {_TAMPERED[contract.progress.on_suspicion]}."
     plateau = contract.progress.plateau
     if plateau.windows:
         watched = ", ".join(f"{_RULES[rule]} over {window} iterations" for rule, window in plateau.windows.items())

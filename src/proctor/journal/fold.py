@@ -138,7 +138,7 @@ def _iteration_started(state: State, _: ev.Row, e: ev.IterationStarted) -> Chang
         "begun": state.used,
         "notes": (),
         "plateau": replace(state.plateau, loop=()),
-        "tasks": _tasks(state, e.task, iterations=count, claim=None, claim_why=""),
+        "tasks": _tasks(state, e.task, iterations=count, claim=None, conflict=""),
     }
 
 
@@ -184,7 +184,9 @@ def _provider_limited(state: State, _: ev.Row, e: ev.ProviderLimited) -> Changes
 
 @_on(ev.ClaimRecorded)
 def _claim_recorded(state: State, _: ev.Row, e: ev.ClaimRecorded) -> Changes:
-    return {"tasks": _tasks(state, e.task, claim=e.status, claim_why=e.why)}
+    if e.status == "conflict":
+        return {"tasks": _tasks(state, e.task, conflict=e.why or "it does not say why")}
+    return {"tasks": _tasks(state, e.task, claim=e.status)}
 
 
 @_on(ev.IterationEnded)

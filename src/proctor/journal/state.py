@@ -49,7 +49,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: str = ""
     verdict: Verdict | None = None
     claim: str | None = None
-    claim_why: str = ""
+    conflict: str = ""
+    """Why the last worker called its check wrong, if it did."""
     checkpoint: str | None = None
     verified_by: int | None = None
     baseline: ev.Judged | None = None

@@ -66,24 +66,19 @@ class Said(msgspec.Struct, frozen=True):
     weight: Weight = Weight.TAMPERING
     line: int = 0
     why: str = ""
+    text: str = ""
     hunk: str = ""
     words: tuple[str, ...] = ()
 
-    @property
-    def finding(self) -> Finding:
-        return Finding(kind=self.kind, path=self.path, line=self.line, why=safe_line(self.why, 300), hunk=self.hunk)
+    def finding(self, kind: str = "") -> Finding:
+        """As a row has it; `kind` where nothing more is known of a frozen file than that it differs."""
+        why, text = safe_line(self.why, 300), safe_line(self.text, 300)
+        return Finding(kind=self.kind or kind, path=self.path, line=self.line, why=why, text=text, hunk=self.hunk)
 
 
 class _Answer(msgspec.Struct, frozen=True):
     own: tuple[Said, ...]
     frozen: tuple[Said, ...]
-    plain: tuple[_Plain, ...]
-
-
-class _Plain(msgspec.Struct, frozen=True):
-    path: str
-    line: int
-    hunk: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +119,9 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
             )
         )
     kinds = {shown(path): str(tamper.kind(path, frozen)) for path in what.laid_back}
-    plain = (Finding(kind=kinds[one.path], path=one.path, line=one.line, hunk=one.hunk) for one in answer.plain)
-    heavy = [*plain, *(one.finding for one in (*answer.frozen, *own) if one.weight is Weight.TAMPERING)]
-    light = [one.finding for one in own if one.weight is Weight.SUSPICION]
+    heavy = [one.finding(kinds.get(one.path, "")) for one in answer.frozen]
+    heavy += [one.finding() for one in own if one.weight is Weight.TAMPERING]
+    light = [one.finding() for one in own if one.weight is Weight.SUSPICION]
     light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at") for path in left_out]
     seen = Seen(tuple(heavy), tuple(light))
     if heavy or light:

@@ -108,6 +108,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     folder = iteration_dir(s.state_dir, intent.iteration)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "brief.md").write_text(brief)
+    s.hindered = ""
     stream = StreamWriter(stream_path(s.state_dir, intent.iteration))
     door = doors.make(s.state_dir / "doors")
     door.brief.write_text(brief)
@@ -338,7 +339,7 @@ class _Listener:
                 self.circles.came(event)
             case Claim():
                 running.claimed_at = running.last_sign
-                self._claim(running, self._claimed(running.task if event.task is None else event.task), event.status)
+                self._claim(running, self._claimed(running.task if event.task is None else event.task), event)
             case Ask():
                 self._desk.ask(event, running.iteration, running.task)
             case Withdrawn():
@@ -354,11 +355,12 @@ class _Listener:
         """The task that is meant; a worker knows its id as text, from `$PROCTOR_TASK`."""
         return next((one for one in self._s.state.tasks if str(one.id) == str(task)), None)
 
-    def _claim(self, running: Running, task: TaskState | None, status: str) -> None:
+    def _claim(self, running: Running, task: TaskState | None, said: Claim) -> None:
         """A claim about a task there is, when it is news; a flood of them is only in the stream."""
-        if task is not None and task.claim != status and running.claims < MOST_CLAIMS:
+        if task is not None and task.claim != said.status and running.claims < MOST_CLAIMS:
             running.claims += 1
-            self._s.append(ev.ClaimRecorded(iteration=running.iteration, task=task.id, status=status))
+            why = safe_line(said.why, 1_000)
+            self._s.append(ev.ClaimRecorded(iteration=running.iteration, task=task.id, status=said.status, why=why))
 
 
 async def count_output(s: Session, whole: bool = False) -> None:

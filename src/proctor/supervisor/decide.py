@@ -22,6 +22,10 @@ INFRA_VERDICTS = 3
 """Verdicts in a row that a check could not give before the session fails."""
 
 
+CONFLICT = "conflict"
+"""What a worker claims of a check that it holds to be wrong."""
+
+
 class Move(StrEnum):
     """The loop's next move. `narrow` and `block` go on with less; the others end or suspend the session."""
 
@@ -43,8 +47,10 @@ class Facts:
     open_tasks: int
     start_failures: int = 0
     infra: int = 0
-    tampered: bool = False
-    on_tampering: Response | None = None
+    tampering: Response | None = None
+    """What the contract answers to tampering, where there was some."""
+    conflict: bool = False
+    """The worker calls the check of an open task wrong."""
     binding: Binding | None = None
     unpriced: bool = False
     standing: Standing = NOTHING
@@ -67,7 +73,7 @@ class Decision:
 
 def decide(facts: Facts) -> Decision:
     """The move that the contract asks for."""
-    if facts.open_tasks == 0:
+    if facts.open_tasks == 0 and facts.tampering is None:
         return Decision(Move.FINISH)
     if facts.start_failures >= START_FAILURES:
         return Decision(Move.FAIL, "error:start")
@@ -77,8 +83,10 @@ def decide(facts: Facts) -> Decision:
         return _at_ceiling(facts.binding)
     if facts.unpriced:
         return Decision(Move.PARK, "unpriced")
-    if facts.tampered and facts.on_tampering is not None:
-        return Decision(Move(facts.on_tampering.value), "tampering")
+    if facts.tampering is not None:
+        return Decision(Move(facts.tampering.value), "tampering")
+    if facts.conflict:
+        return Decision(Move.ESCALATE, CONFLICT)
     if facts.standing.light is Light.FIRING:
         return _on_plateau(facts)
     return Decision(Move.GO_ON)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
+from proctor.contract.values import OnTampering
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
@@ -12,9 +14,12 @@ from proctor.oracle import looking, tamper
 from proctor.oracle.check import Judgement
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
+from proctor.words import RequestKind, Response
 from proctor.workspace import files
 
 MOST_PATHS = 200
+MOST_HUNKS = 5
+"""Hunks that a request shows; the iteration's folder has all."""
 
 
 async def of(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> list[ev.Tampered | ev.Suspected]:
@@ -66,3 +71,42 @@ def _told(s: Session, task: TaskState) -> list[str]:
         *s.state.notes,
         *(files.read_optional(s.workspace, n) or "" for n in told),
     ]
+
+
+# --- what follows ---------------------------------------------------------------------------------
+
+
+def answer(s: Session, iteration: int) -> Response | None:
+    """What the contract answers to what was seen in an iteration; None where it is only recorded."""
+    progress, state = s.terms.contract.progress, s.state
+    seen = ((state.tampered_in, progress.on_tampering), (state.suspected_in, progress.on_suspicion))
+    answers = (how for when, how in seen if when == iteration and how is not OnTampering.RECORD)
+    return next((Response(how) for how in answers), None)
+
+
+def question(s: Session) -> tuple[str, str]:
+    """What the operator is asked, and why."""
+    state = s.state
+    if state.tampered_in != state.settled:
+        return "go on after a suspicious change?", _said(state.suspicions)
+    why = "what the checks rest on was changed, or something put in its way; that was undone for the verdict"
+    return "go on after tampering?", _said(state.findings) or why
+
+
+def shown(s: Session) -> dict[str, Any]:
+    """The hunks that go with the question."""
+    state = s.state
+    findings = state.findings if state.tampered_in == state.settled else state.suspicions
+    hunk = "\n".join(f"{one.where}  {one.why or one.kind}\n{one.hunk}" for one in findings[:MOST_HUNKS])
+    return {"hunk": hunk} if hunk else {}
+
+
+def _said(findings: Sequence[ev.Finding]) -> str:
+    more = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
+    return f"{findings[0].where}: {findings[0].why or findings[0].kind}{more}" if findings else ""
+
+
+def is_open_conflict(s: Session, task: TaskState) -> bool:
+    """Whether a worker calls the check of an open task wrong, and the operator has not said yet that it stands."""
+    asked = (r for r in s.state.requests if r.opened.request is RequestKind.CONFLICT and r.opened.task == task.id)
+    return bool(task.conflict) and task in s.state.open_tasks and not any(r.outcome is not None for r in asked)

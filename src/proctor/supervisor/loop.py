@@ -160,7 +160,9 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     if how is IterationEnd.START_FAILED and changed:
         how = IterationEnd.EXITED  # the tree says that it worked, though the watcher had not said so yet
     active = s.account.iteration_used().get(Dimension.WALL_CLOCK, 0)
-    ended = replace(_ended(intent, how, snapshot, changed), exit_code=code, active_ms=active, detail=detail)
+    ended = replace(
+        _ended(intent, how, snapshot, changed), exit_code=code, active_ms=active, detail=detail, hindered=s.hindered
+    )
     s.append(ended)
     await s.timeline.careful(snapshot)
     s.check_budget()
@@ -196,6 +198,7 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     task = s.state.task(acted.task)
     if task is None or task.status is TaskStatus.DONE:
         return None
+    report.conflicts(s, acted.iteration, acted.task)
     judgement = await judging.of_work(s, acted, task)
     judging.record(s, acted, task, judgement, await evidence.of(s, acted, task, judgement))
     return judgement
@@ -234,4 +237,6 @@ async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
     s.heed()
     if facts.start_failures:
         await s.pause(BACK_OFF[min(facts.start_failures, len(BACK_OFF)) - 1])
+    elif s.hindered:
+        await s.pause(BACK_OFF[0])
     return ending

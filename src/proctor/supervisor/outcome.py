@@ -5,11 +5,12 @@ from __future__ import annotations
 from proctor.budget.reserve import DoesNotFit
 from proctor.journal import events as ev
 from proctor.progress import plateau
-from proctor.supervisor import judging, report, standing
-from proctor.supervisor.decide import Decision, Facts, Move
+from proctor.supervisor import evidence, judging, report, standing
+from proctor.supervisor.decide import CONFLICT, Decision, Facts, Move
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Session
+from proctor.text import safe_line
 from proctor.units import format_amount
 from proctor.words import (
     Dimension,
@@ -17,7 +18,6 @@ from proctor.words import (
     Light,
     RequestKind,
     RequestOutcome,
-    Response,
     SessionStatus,
     TaskStatus,
 )
@@ -45,13 +45,12 @@ def facts_after(s: Session, iteration: int) -> Facts:
     memory = s.memory()
     task = state.task(state.settled_task)
     again = state.plateau.fired_in == iteration
-    tampering = None if progress.on_tampering == "record" else Response(progress.on_tampering)
     return Facts(
         open_tasks=len(state.open_tasks),
         start_failures=state.start_failures,
         infra=task.infra if task else 0,
-        tampered=state.tampered_in == iteration,
-        on_tampering=tampering,
+        tampering=evidence.answer(s, iteration),
+        conflict=task is not None and evidence.is_open_conflict(s, task),
         binding=s.binding(task),
         unpriced=s.account.unpriced and any(c.dimension is Dimension.COST for c in s.ceilings),
         standing=plateau.standing(memory, windows, iteration, spent_since(s)),
@@ -140,18 +139,34 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
             task=s.state.settled_task,
         )
         shown = SessionStatus.PLATEAU, why
+    elif why == CONFLICT:
+        await _conflict(s, desk)
+        return None
     else:
         opened = desk.opened(
-            RequestKind.TAMPERING,
-            "go on after tampering?",
-            "what the checks rest on was changed, or something put in its way; that was undone for the verdict",
-            task=s.state.settled_task,
+            RequestKind.TAMPERING, *evidence.question(s), task=s.state.settled_task, input=evidence.shown(s)
         )
         shown = asking(opened)
     granted = await answered(s, desk, opened, shown)
     if granted and decision.signal is not None:
         s.append(ev.PlateauReset(by="operator"))
     return None if granted else Ending(SessionStatus.PARKED, why)
+
+
+async def _conflict(s: Session, desk: Desk) -> None:
+    """The worker calls a check wrong. Granted: the task waits for another check. Else the check stands, and the next
+    worker is told."""
+    task = s.state.task(s.state.settled_task)
+    assert task is not None
+    what = f"is the check of task {task.id} wrong?"
+    opened = desk.opened(RequestKind.CONFLICT, what, f"the worker says: {safe_line(task.conflict, 300)}", task=task.id)
+    if await answered(s, desk, opened, asking(opened)):
+        why = safe_line(f"its check is called wrong: {task.conflict}", 300)
+        s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
+        return
+    closed = s.state.request(opened.id)
+    reason = f": {closed.reason}" if closed and closed.reason else ""
+    s.append(ev.Noted(text=f"The check of task {task.id} stands as it is{reason}"))
 
 
 Shown = tuple[SessionStatus, str]

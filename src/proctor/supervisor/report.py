@@ -9,8 +9,10 @@ from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.oracle.check import Judgement
 from proctor.supervisor.act import Acted
+from proctor.supervisor.decide import CONFLICT
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Session
+from proctor.text import safe_line
 from proctor.units import counted, format_amount
 from proctor.words import Dimension, Source, TaskStatus, Verdict
 from proctor.workspace import tasks
@@ -58,6 +60,16 @@ def restore(s: Session) -> None:
         undone = (str(error),)
     for line in undone:
         s.log("workspace", line)
+
+
+def conflicts(s: Session, number: int, task: ev.TaskId) -> None:
+    """Take a worker's `conflict:` lines in the log for what they are: a claim that its check is wrong."""
+    try:
+        said = s.projection.conflicts()
+    except UsageError:
+        return  # what stands there is no log; it is put right and said
+    if said:
+        s.append(ev.ClaimRecorded(iteration=number, task=task, status=CONFLICT, why=safe_line("; ".join(said), 1_000)))
 
 
 def iteration(s: Session, acted: Acted, judgement: Judgement | None) -> None:

@@ -47,7 +47,7 @@ KINDS = (
     "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "exposed", "taken_over", "quarantined",
     "autorun", "task_moved", "checkpoint_taken", "checkpoint_confirmed", "checkpoints_pruned", "rolled_back",
     "level_crossed", "ceiling_raised", "degraded",
-    "plateau_signal", "plateau_fired", "plateau_cleared", "plateau_reset", "loop_seen",
+    "suspected", "plateau_signal", "plateau_fired", "plateau_cleared", "plateau_reset", "loop_seen",
     "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged", "task_committed",
 )  # fmt: skip
 """Kinds of rows that the log or the screen looks at."""
@@ -210,7 +210,8 @@ def _iteration_ended(e: ev.IterationEnded) -> Told:
     how = _ENDED.get(e.how, e.how.replace("_", " "))
     if e.exit_code is not None:
         how += f" {e.exit_code}" if e.how is IterationEnd.EXITED else f" (exit code {e.exit_code})"
-    return "worker", f"{how}{size}" + (f" · {e.detail}" if e.detail else ""), Role.DIM
+    why = (e.detail, f"not counted, {e.hindered}" if e.hindered else "")
+    return "worker", " · ".join(filter(None, (f"{how}{size}", *why))), Role.DIM
 
 
 def _judged(e: ev.Judged) -> Told:
@@ -332,7 +333,21 @@ def _tampered(e: ev.Tampered) -> Told:
     kinds = dict.fromkeys(e.kinds) if len(e.kinds) == len(e.paths) else ()
     grouped = [(kind, tuple(p for p, k in zip(e.paths, e.kinds, strict=True) if k == kind)) for kind in kinds]
     said = "; ".join(f"{_TAMPERED.get(kind, kind)}: {_some(paths)}" for kind, paths in grouped)
-    return "tamper", f"undone for the verdict: {said or _some(e.paths)}", Role.DANGER
+    told = [f"undone for the verdict: {said or _some(e.paths)}"] if e.paths else []
+    told += [_findings(e.findings, e.more)] if e.findings else []
+    return "tamper", "; ".join(told), Role.DANGER
+
+
+def _suspected(e: ev.Suspected) -> Told:
+    return "suspect", _findings(e.findings, e.more), Role.ATTENTION
+
+
+def _findings(findings: tuple[ev.Finding, ...], more: int) -> str:
+    """The first findings, each with its line."""
+    told = [f"{one.where}: {one.why or _TAMPERED.get(one.kind, one.kind)}" + (f" » {one.text}" if one.text else "")
+            for one in findings[:2]]  # fmt: skip
+    left = len(findings) - len(told) + more
+    return "; ".join(told) + (f"; and {left:,} more" if left else "")
 
 
 def _exposed(e: ev.Exposed) -> Told:
@@ -382,11 +397,12 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.StatusChanged: _status_changed,
     ev.IterationStarted: _iteration_started,
     ev.IterationEnded: _iteration_ended,
-    ev.ClaimRecorded: lambda e: ("claims", f"{CLAIM} task {e.task} {e.status}"),
+    ev.ClaimRecorded: lambda e: ("claims", f"{CLAIM} task {e.task} {e.status}" + (f": {e.why}" if e.why else "")),
     ev.Judged: _judged,
     ev.Regressed: _regressed,
     ev.FalseClaim: lambda e: ("claim", f"task {e.task} was claimed done, the check says {e.verdict}", Role.STRONG),
     ev.Tampered: _tampered,
+    ev.Suspected: _suspected,
     ev.Exposed: _exposed,
     ev.TakenOver: lambda e: ("exposed", f"taken over as it is now: {_some(e.paths)}", Role.DIM),
     ev.Quarantined: _quarantined,

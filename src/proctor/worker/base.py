@@ -74,10 +74,11 @@ class Resting:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the worker says about a task; a claim, never a verdict."""
+    """What the worker says about a task, and why if it says so; a claim, never a verdict."""
 
     task: int | str | None
     status: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _event(data: dict[str, Any]) -> WorkerEvent | None:
             task = data.get("task")
             if task is not None and (isinstance(task, bool) or not isinstance(task, int | str)):
                 raise TypeError(task)
-            return Claim(task, _word(data["status"]))
+            return Claim(task, _word(data["status"]), str(data.get("why") or "")[:2000])
         case "note":
             return Note(_word(data["text"], 4000))
         case "ask":

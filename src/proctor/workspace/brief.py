@@ -73,7 +73,9 @@ _ENDING = """\
 
 Do this one task and none of the others, then end. The supervisor runs the check in a clean copy of your work with
 the protected files as they were, and its verdict alone decides the status: saying "done" is recorded as a claim and
-proves nothing, and statuses written into {tasks} are undone. What the next worker must know (it will not remember
+proves nothing, and statuses written into {tasks} are undone. If a test or the check itself seems wrong, neither bend
+the code to it nor change it: write a line that begins with `conflict:` and says why at the end of {progress}, and the
+operator decides. What the next worker must know (it will not remember
 you), write as a few short lines at the end of {progress}.
 """
 

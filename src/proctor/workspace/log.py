@@ -15,6 +15,7 @@ from proctor.workspace.marking import Mark
 _DONE = re.compile(r"\b(?:done|completed?|finished|pass(?:ed|es)|verified)\b|[✅✔]", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|never|no|cannot|todo|next)\b|n't\b|^> proctor: ", re.IGNORECASE)
 _TASK = re.compile(r"\btask\s{1,3}#?([\w.-]+)", re.IGNORECASE)
+_CONFLICT = re.compile(r"[\s>*_`-]{0,8}conflict[\s*_`]{0,4}:(?=\s*\w)(.{1,2000})", re.IGNORECASE)
 _ALL = re.compile(r"\b(?:all|every) (?:the )?(?:[0-9]+ )?tasks?\b", re.IGNORECASE)
 
 
@@ -64,6 +65,13 @@ def annotated(kept: str, current: str, marks: Iterable[Mark]) -> str:
         if note and following != note:
             result.append(note)
     return "".join(f"{line}\n" for line in result)
+
+
+def conflicts(kept: str, current: str) -> tuple[str, ...]:
+    """What follows `conflict:` on lines of the current text that the kept one lacks."""
+    known = Counter(map(str.rstrip, _lines(kept)))
+    new = (line for line in _lines(current) if not _take(known, line))
+    return tuple(match[1].strip() for line in new if (match := _CONFLICT.match(line)))
 
 
 def _contradiction(line: str, marks: dict[str, Mark]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from proctor.errors import UsageError
 from proctor.text import safe_id, safe_line
 from proctor.workspace import files, tasks
-from proctor.workspace.log import Entry, annotated, appended, merged
+from proctor.workspace.log import Entry, annotated, appended, conflicts, merged
 from proctor.workspace.marking import OWNED, Mark, with_marks
 
 _SHOWN = 10
@@ -86,6 +86,11 @@ class Projection:
             text = appended(f"Earlier entries: {self._set_aside(self.progress_file)}\n", entry)
         files.write(self.workspace, self.progress_file, text)
         self._keep(self.progress_file, text)
+
+    def conflicts(self) -> tuple[str, ...]:
+        """Why workers call a check wrong: what follows `conflict:` on new lines of the log."""
+        current = files.read_optional(self.workspace, self.progress_file, files.LOG_LIMIT) or ""
+        return conflicts(self._kept(self.progress_file) or "", current)
 
     def _restore_list(self) -> list[str]:
         kept = self._kept(self.tasks_file)

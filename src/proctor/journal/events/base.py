@@ -56,15 +56,22 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a change does to checks, by its kind (`Gaming`, or `TamperKind` of a frozen file). `line` is of the new file,
-    of the old one where nothing is left of it; `hunk` has the lines that show it, a worker's text; `why` is one line.
+    """What a change does to checks, by its kind (`Gaming`, or `TamperKind` of a frozen file). `line` is of the new
+    file, of the old one where nothing is left of it; `why` is one line; `text` is the line itself and `hunk` has those
+    around it, as the worker wrote them.
     """
 
     kind: str
     path: str
     line: int = 0
     why: str = ""
+    text: str = ""
     hunk: str = ""
+
+    @property
+    def where(self) -> str:
+        """`path:line`, or what is known of it."""
+        return f"{self.path}:{self.line}" if self.line else self.path
 
 
 class TaskMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -30,13 +30,20 @@ def main() -> None:
     own = [_said(one) for one in found if one.path not in covered]
     laid_back = [_said(replace(one, weight=Weight.TAMPERING)) for one in found if one.path in covered]
     shown = {one.path for one in found}
-    plain = [{"path": one.path, "line": one.first, "hunk": one.first_hunk} for one in frozen if one.path not in shown]
-    json.dump({"own": own, "frozen": laid_back, "plain": plain}, sys.stdout)
+    laid_back += [_plain(one) for one in frozen if one.path not in shown]
+    json.dump({"own": own, "frozen": laid_back}, sys.stdout)
+
+
+def _plain(change: Change) -> dict[str, object]:
+    """A frozen file that differs and no more is known of: its first hunk."""
+    first, gone = change.first, not change.added
+    return {"kind": "", "path": change.path, "line": first, "text": change.line(first, gone),
+            "hunk": change.hunk(first, gone) if first else ""}  # fmt: skip
 
 
 def _said(one: Found) -> dict[str, object]:
     return {"kind": one.kind, "weight": one.weight, "path": one.path, "line": one.line, "why": one.why,
-            "hunk": one.hunk, "words": one.words}  # fmt: skip
+            "text": one.text, "hunk": one.hunk, "words": one.words}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -114,9 +114,10 @@ class Change:
         """The first line that is new, or else gone; 0 where none is."""
         return next(iter(self.added or self.removed), (0, ""))[0]
 
-    @property
-    def first_hunk(self) -> str:
-        return self.hunk(self.first, gone=not self.added) if self.first else ""
+    def line(self, line: int, gone: bool = False) -> str:
+        """One line, without what is around it."""
+        lines = self.old if gone else self.new
+        return lines[line - 1].strip()[:_LINE] if 0 < line <= len(lines) else ""
 
     def hunk(self, line: int, gone: bool = False) -> str:
         """The lines around one, marked as in a diff; of the old file if nothing is left of it."""
@@ -137,6 +138,7 @@ class Found:
     path: str
     line: int
     why: str
+    text: str = ""
     hunk: str = ""
     words: tuple[str, ...] = ()
     """Of literals those that must have stood nowhere before."""
@@ -144,7 +146,7 @@ class Found:
 
 def found(change: Change, kind: Gaming, weight: Weight, line: int, why: str, *, gone: bool = False) -> Found:
     """A finding with the lines that show it."""
-    return Found(kind, weight, change.path, line, why, change.hunk(line, gone))
+    return Found(kind, weight, change.path, line, why, change.line(line, gone), change.hunk(line, gone))
 
 
 def language_of(path: str, text: str) -> Language:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proctor.oracle.gaming import lines, literals, pycode, pysniff, pytests, runs
 from proctor.oracle.gaming.change import Change, Found, Language
+from proctor.oracle.gaming.change import found as found_in
 from proctor.oracle.gaming.syntax import on_lines, parsed, shape
 from proctor.words import Gaming, Weight
 
@@ -63,4 +64,4 @@ def _skipping(change: Change) -> Iterator[Found]:
             ("pytest.skip(", "pytest.xfail(", "raise unittest.SkipTest", "raise SkipTest", "raise pytest.skip")
         ):
             why = "a source leaves the test that runs it"
-            yield Found(Gaming.SKIP, Weight.TAMPERING, change.path, number, why, change.hunk(number))
+            yield found_in(change, Gaming.SKIP, Weight.TAMPERING, number, why)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import NamedTuple
 
-from proctor.text import safe_line
+from proctor.journal.events import Finding
+from proctor.text import safe_block, safe_line
 from proctor.tui import format as fmt
 from proctor.tui.entries import RULES
 from proctor.tui.spans import Line, Role, cut, line, shorten, width, wrap
@@ -18,13 +20,19 @@ _LIGHTS = {
 }
 
 
+HUNK = "│"
+"""Before the lines of a change."""
+
+
 class Warned(NamedTuple):
-    """A warning: its word, the reason in a sentence, and the paths that it is about; `more` have no name here."""
+    """A warning: its word, the reason in a sentence, and the paths that it is about; `more` have no name here. `hunks`
+    show them, in their order."""
 
     word: str
     why: str
     paths: tuple[str, ...]
     more: int = 0
+    hunks: tuple[str, ...] = ()
 
 
 def warnings(view: View) -> list[Warned]:
@@ -35,6 +43,9 @@ def warnings(view: View) -> list[Warned]:
     ]
     if state is not None:
         found += [
+            _found("tampered", "What no honest change would hold; frozen files were laid back for the verdict.",
+                   state.findings),
+            _found("suspect", "This may have been made for the check and not for the task.", state.suspicions),
             Warned("renamed", "Your git would have obeyed it, so it got another name; nothing is lost.",
                    state.quarantined, state.quarantined_more),
             Warned("careful", "Your tools run these by themselves: look before you open the folder.",
@@ -43,19 +54,27 @@ def warnings(view: View) -> list[Warned]:
     return [warned for warned in found if warned.paths]
 
 
+def _found(word: str, why: str, findings: tuple[Finding, ...]) -> Warned:
+    paths = tuple(f"{one.where}  {one.why or one.kind}" for one in findings)
+    return Warned(word, why, paths, hunks=tuple(one.hunk for one in findings))
+
+
 def page(view: View) -> list[str]:
     """Every warning with its reason and all of its paths, to be read."""
     found: list[str] = []
-    for word, why, paths, more in warnings(view):
+    for word, why, paths, more, hunks in warnings(view):
         found += [*([""] if found else []), f"{word} {len(paths) + more:,}", why]
-        found += [f"  {safe_line(path, 4096)}" for path in paths]
+        for path, hunk in zip_longest(paths, hunks, fillvalue=""):
+            found.append(f"  {safe_line(path, 4096)}")
+            found += [f"  {HUNK} {line}" for line in safe_block(hunk).splitlines()]
         found += [f"  and {more:,} more"] if more else []
     return found or ["Nothing is to be looked at."]
 
 
 def page_line(text: str) -> Line:
     """A line of that page: paths are bright, reasons are quiet."""
-    return line((text, Role.STRONG if text.startswith("  ") else Role.DIM))
+    is_path = text.startswith("  ") and not text.startswith(f"  {HUNK}")
+    return line((text, Role.STRONG if is_path else Role.DIM))
 
 
 def drift(view: View, room: int, rows: int = 100, key: str = "") -> list[Line]:

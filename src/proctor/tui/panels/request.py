@@ -39,6 +39,7 @@ ANSWERS = {
     RequestKind.EXTENSION: Answers("extend by {amount}", "another amount …", "deny", "deny with a reason …"),
     RequestKind.PLATEAU: Answers("go on, counters anew", "go on with a word …", "park", "park, saying …"),
     RequestKind.TAMPERING: Answers("go on", "go on with a word …", "park", "park, saying …"),
+    RequestKind.CONFLICT: Answers("the check is wrong", "wrong, saying …", "the check stands", "it stands, saying …"),
     RequestKind.REVIEW: Answers("look again", "look again, saying …", "drop the task", "drop it, saying …"),
     RequestKind.LINKS: Answers("copy them", "copy, saying …", "park", "park, saying …"),
     RequestKind.EXPOSED: Answers("take it over", "take over, saying …", "park", "park, saying …"),
@@ -50,6 +51,7 @@ _TITLES = {
     RequestKind.EXTENSION: "A ceiling is reached",
     RequestKind.PLATEAU: "No advancement",
     RequestKind.TAMPERING: "The oracle was touched",
+    RequestKind.CONFLICT: "A check is called wrong",
     RequestKind.REVIEW: "A task needs you",
     RequestKind.LINKS: "Files with a second name",
     RequestKind.EXPOSED: "Replaced under a worker",
@@ -90,7 +92,8 @@ def subject(request: RequestState) -> tuple[str, str]:
     opened = request.opened
     if opened.tool:
         return opened.tool, argument(opened.tool, opened.input) or opened.what
-    return str(opened.request), opened.what
+    hunk = opened.input.get("hunk")
+    return str(opened.request), f"{opened.what}\n{hunk}" if isinstance(hunk, str) and hunk else opened.what
 
 
 def suggestion(view: View, request: RequestState) -> tuple[Dimension, int] | None:
