@@ -100,13 +100,14 @@ class Session:
         left: str = "",
         failures: int = 0,
         check: str = "",
+        hindered: str = "",
         spent: dict[Dimension, Spent] | None = None,
     ) -> list[Rule]:
         """`found` and `left` are the trees before and after; without them the lines say whether anything changed."""
         number = next(self.numbers)
         self.write(
             IterationStarted(iteration=number, task=task, key=f"k{number}", tree=found),
-            IterationEnded(iteration=number, task=task, how=how, lines=lines, tree=left),
+            IterationEnded(iteration=number, task=task, how=how, lines=lines, tree=left, hindered=hindered),
             Judged(
                 iteration=number,
                 task=task,
@@ -199,6 +200,14 @@ def test_c7_a_check_that_cannot_run_and_waits_never_count() -> None:
             RequestClosed(id=number, outcome=RequestOutcome.GRANTED),
         )
         assert session.iteration("infra", verdict=Verdict.INFRA) == []
+
+
+def test_c7_an_iteration_that_its_provider_hindered_never_counts() -> None:
+    session = Session(ALL)
+    session.baseline("same")
+    for _ in range(9):
+        assert session.iteration("same", lines=0, hindered="status 503") == []
+    assert session.light is Light.QUIET
 
 
 def test_c8_different_patches_with_the_same_failure_fire() -> None:

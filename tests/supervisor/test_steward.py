@@ -176,6 +176,26 @@ async def test_a_call_that_failed_costs_nothing_and_gives_its_reservation_back(
     assert Dimension.TOKENS not in session.state.used
 
 
+@pytest.mark.parametrize(
+    ("end", "hindered"),
+    [
+        ({"end": CallEnd.FAILED, "status": 503, "why": "overloaded"}, "overloaded"),
+        ({"end": CallEnd.FAILED, "why": "it did not answer"}, "it did not answer"),
+        ({"end": CallEnd.CUT, "status": 200, "why": "its answer broke off"}, "its answer broke off"),
+        ({"end": CallEnd.FAILED, "status": 400, "why": "no such model"}, ""),
+        ({"end": CallEnd.CUT, "status": 200}, ""),  # the worker went away
+        ({"input": 10}, ""),
+    ],
+)
+async def test_c7_a_worker_is_hindered_if_its_last_call_came_to_nothing_by_no_fault_of_its_own(
+    session: Session, steward: SessionSteward, end: dict[str, Any], hindered: str
+) -> None:
+    await steward.settle(answered("a", end=CallEnd.FAILED, status=500, why="before"))
+    assert session.hindered == "before"
+    await steward.settle(answered("b", **end))
+    assert session.hindered == hindered
+
+
 async def test_what_is_refused_binds_until_the_ceiling_is_raised(session: Session, steward: SessionSteward) -> None:
     denied = await steward.admit(wanted("a", 9_500, 4000))
     assert isinstance(denied, Denied)

@@ -2,8 +2,8 @@
 
 What an iteration ended by itself counts, whatever its exit code (`exited`, `died`, `idle`, `lingered`), and so does
 one that was ended because it ran in circles (`looping`). What was done to it does not: ends by the operator, a budget,
-an interruption or a failed start, a check that could not be run (`infra`), any wait. Such an iteration neither adds to
-a count nor breaks one, but a change of the oracle in it is a change all the same.
+an interruption or a failed start, models that could not be reached, a check that could not be run (`infra`), any wait.
+Such an iteration neither adds to a count nor breaks one, but a change of the oracle in it is a change all the same.
 
 Counts begin anew when a task is verified and when the operator resets them, and by nothing else; iterations of a task
 that is no longer selected (`blocked`, `review`) leave with it. Nothing that a worker says is looked at.
@@ -77,11 +77,13 @@ class Iteration(msgspec.Struct, frozen=True):
     before: str = ""
     tree: str = ""
     check: str = ""
+    hindered: bool = False
 
     @property
     def counts(self) -> bool:
-        """Whether it was completed and judged."""
-        return self.how in COUNTED and self.verdict is not None and self.verdict is not Verdict.INFRA
+        """Whether it was completed and judged, and nothing but the worker is to be blamed."""
+        judged = self.verdict is not None and self.verdict is not Verdict.INFRA
+        return self.how in COUNTED and judged and not self.hindered
 
     @property
     def changed(self) -> bool:
@@ -150,7 +152,9 @@ def observe(memory: Memory, event: Event) -> Memory:
             return _with(memory, replace(_iteration(memory, event.iteration, event.task), before=event.tree))
         case IterationEnded():
             ended = _iteration(memory, event.iteration, event.task)
-            return _with(memory, replace(ended, how=event.how, lines=event.lines, tree=event.tree))
+            return _with(
+                memory, replace(ended, how=event.how, lines=event.lines, tree=event.tree, hindered=bool(event.hindered))
+            )
         case PlateauSignal():
             return _nudged(memory, event)
         case TaskDone():

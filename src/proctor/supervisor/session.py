@@ -189,6 +189,8 @@ class Session:
     resting: tuple[SessionStatus, str | None] | None = None
     lacking: Refused | None = None
     """Why the last call that was refused did not fit; it binds until a ceiling is raised."""
+    hindered: str = ""
+    """What the last model call of the newest worker came to nothing by, if that was no doing of the worker's."""
     moved_in: int = 0
     """The last iteration in which something of the operator's was moved or replaced under a worker."""
     _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)

@@ -25,6 +25,8 @@ from proctor.words import AtSoft, CallEnd, Dimension, Exhaustion, IterationEnd
 
 HELD_AT_MOST = 300.0
 """Seconds that a call is held before the iteration is ended as suspended."""
+NO_FAULT = (0, 401, 402, 403, 408, 429)
+"""Status codes below 500 that say nothing against the request; 0 where no answer came."""
 COUNTED = (CallEnd.ANSWERED, CallEnd.CUT, CallEnd.LOST)
 
 
@@ -182,6 +184,7 @@ class SessionSteward:
                 self._mix = usage
         call = replace(call, task=self._intent.task)
         self._s.saw_call()
+        self._s.hindered = call.why if _hinders(call) else ""
         if self._s.running is not None and self._s.running.circles is not None:
             self._s.running.circles.answered()
         await asyncio.shield(self._write(call))
@@ -238,3 +241,10 @@ class SessionSteward:
 
 def _degrades(why: Exhausted | Unpriced) -> bool:
     return isinstance(why, Exhausted) and why.action is Exhaustion.DEGRADE
+
+
+def _hinders(call: ev.ModelCall) -> bool:
+    """Whether a call came to nothing by the provider or the network, or for want of a key that it takes; not if the
+    worker went away."""
+    failed = call.end is CallEnd.FAILED and (call.status in NO_FAULT or call.status >= 500)
+    return bool(call.why) and (failed or call.end is CallEnd.CUT)

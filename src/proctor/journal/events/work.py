@@ -65,7 +65,8 @@ class ClaimRecorded(Event, frozen=True, tag="claim_recorded"):
 
 
 class IterationEnded(Event, frozen=True, tag="iteration_ended"):
-    """The worker and all it started are gone. Sizes are of this iteration's change to the tree."""
+    """The worker and all it started are gone. Sizes are of this iteration's change to the tree. `hindered` says what kept
+    it from its models at its end: such an iteration tells nothing of the work."""
 
     iteration: int
     task: TaskId
@@ -76,6 +77,7 @@ class IterationEnded(Event, frozen=True, tag="iteration_ended"):
     lines: int = 0
     tree: str = ""
     detail: str = ""
+    hindered: str = ""
 
 
 class OperatorWrote(Event, frozen=True, tag="operator_wrote"):
