@@ -61,6 +61,8 @@ def status(given: argparse.Namespace) -> int:
     plateau = found["plateau"]
     if plateau["state"] != "quiet":
         print(f"  plateau: {plateau['state']} {plateau['rule']}: {safe_line('; '.join(plateau['evidence']))}")
+        if plateau["advice"]:
+            print(f"    {safe_line(plateau['advice'])}")
     _tampering(found["tampering"])
     for paths, said in ((found["quarantined"], _RENAMED), (found["autorun"], _CAREFUL)):
         if paths:
