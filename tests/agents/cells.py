@@ -126,6 +126,7 @@ def edits(cell: Cell) -> None:
     cell.models.script = steps(LOOK, CHANGE, END)
     cell.run()
     assert _outcomes(cell) == []
+    assert cell.workspace.events("quarantined") == []  # it made no repository of its own
 
 
 def runs_pytest(cell: Cell) -> None:

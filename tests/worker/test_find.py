@@ -158,7 +158,7 @@ def preset(agent: str) -> Launch:
 
 def test_aider_is_told_by_a_message_without_streaming_commits_or_litter() -> None:
     launch = preset("aider")
-    assert launch.argv[:2] == ("/usr/bin/aider", "--more")
+    assert (launch.argv[:2], launch.argv[3:5]) == (("/bin/sh", "-c"), ("/usr/bin/aider", "--more"))
     assert {"--yes-always", "--no-stream", "--no-auto-commits", "--no-suggest-shell-commands"} < set(launch.argv)
     assert launch.argv[-2:] == ("--message", " /do it")
     assert launch.argv[launch.argv.index("--weak-model") + 1] == "openai/gpt-4o"

@@ -17,6 +17,8 @@ AIDER = (
 )
 """No streaming: only then does it read the usage. No commits: each is a second call, to a model of its own choice. Its
 histories and the cache of its map would lie in the workspace."""
+WITHOUT_GIT = ("/bin/sh", "-c", 'git rev-parse >/dev/null 2>&1 || set -- "$@" --no-git; exec "$0" "$@"')
+"""Where there is no repository it would make one."""
 PRICES = {".aider/caches/model_prices_and_context_window.json": '{"none": {}}'}
 """It would wait for the network to look them up."""
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -44,6 +46,6 @@ class Preset(Command):
         told = {**QUIET, "OPENAI_API_BASE": f"{setting.base}/v1", "OPENAI_API_KEY": setting.token}
         if self._agent == "aider":
             words: tuple[str, ...] = (*AIDER, "--model", model, "--weak-model", model, "--message", brief)
-            return Launch((*self._argv, *words), told, PRICES, programs=self._argv[:1])
+            return Launch((*WITHOUT_GIT, *self._argv, *words), told, PRICES, programs=self._argv[:1])
         words = ("-m", model, "-y", "--exit-immediately", "-t", brief)
         return Launch((*self._argv, *words), told | MINI, home=True, programs=self._argv[:1])
