@@ -107,7 +107,7 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     A look that does not come to its end is a suspicion of its own.
     """
     try:
-        pairs, left_out = store.pairs(what.before, what.after, lambda path: _is_ours(path, what.others))
+        pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
         changes = [change for pair in pairs if (change := _texts(pair)) is not None]
         back = [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]]
         answer = _ask({"changes": changes, "frozen": back, "tests": _tests(frozen), "told": list(what.told)})
@@ -131,7 +131,7 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     return seen
 
 
-def _is_ours(path: str, others: Collection[str]) -> bool:
+def is_ours(path: str, others: Collection[str] = ()) -> bool:
     """Whether a path is code that somebody writes, and that the worker wrote."""
     if path in others or _NOT_OURS.search(path) or _GENERATED.fullmatch(path):
         return False

@@ -41,16 +41,20 @@ class Answers:
     """What tests expect: the values that are theirs alone, and which answer they want for which input."""
 
     values: set[Value] = field(default_factory=set)
-    pairs: set[tuple[frozenset[Value], Value]] = field(default_factory=set)
+    pairs: dict[Value, set[frozenset[Value]]] = field(default_factory=dict)
+    """By the answer the inputs that it is wanted for."""
 
     def pair(self, inputs: Iterable[object], answer: object) -> None:
         given = frozenset(value for value in inputs if _is_value(value))
         telling = answer not in _TRIVIAL or any(value not in _TRIVIAL for value in given)
         if given and telling and _is_value(answer) and len(self.pairs) < _PAIRS:
-            self.pairs.add((given, answer))
+            self.pairs.setdefault(answer, set()).add(given)
 
     def wants(self, inputs: Collection[Value], answer: Value) -> bool:
-        return (frozenset(inputs), answer) in self.pairs
+        """Whether an answer is wanted for these inputs, or for more of which these are what tells them apart."""
+        given = frozenset(inputs)
+        telling = any(value not in _TRIVIAL for value in given)
+        return any(given == one or (telling and given <= one) for one in self.pairs.get(answer, ()))
 
 
 def answers(tests: Mapping[str, str]) -> Answers:
@@ -115,7 +119,7 @@ def is_uncommon(value: Value) -> bool:
 def _stands(value: Value, text: str) -> bool:
     if isinstance(value, str):
         return value in text
-    return re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", text) is not None
+    return re.search(rf"(?<![\w.]){re.escape(str(value))}(?!\w|\.\d)", text) is not None
 
 
 # --- python ---------------------------------------------------------------------------------------

@@ -1,0 +1,109 @@
+"""The look at an iteration's change: real checkpoints, a process of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proctor.checkpoint.repository import Store
+from proctor.oracle import looking
+from proctor.oracle.looking import Looked, look
+from proctor.words import Gaming, TamperKind
+
+from .project import ADD, TEST_ADD, WRONG, Project
+
+SNIFFS = 'import sys\n\n\ndef add(a, b):\n    return a + b if "pytest" in sys.modules else a - b\n'
+
+
+class Watched:
+    """A project with a store of checkpoints, looked at between two of them."""
+
+    def __init__(self, project: Project, root: Path) -> None:
+        self.project = project
+        self.out = root / "iteration"
+        self.store = Store(project.workspace, root / "checkpoints.git")
+        self.before = self.store.snapshot("before").tree
+
+    def look(self, *laid_back: str, others: tuple[str, ...] = ()) -> looking.Seen:
+        after = self.store.snapshot("after").commit
+        return look(Looked(self.before, after, others, laid_back), self.project.frozen, self.store, self.out)
+
+
+@pytest.fixture
+def watched(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    project.write("codes.py", "CODES = {'x': 771204}\n")
+    return Watched(project, tmp_path)
+
+
+def test_an_honest_change_leaves_nothing_behind(watched: Watched) -> None:
+    watched.project.write("calc.py", ADD)
+    assert watched.look() == looking.Seen()
+    assert not watched.out.exists()
+
+
+def test_a_frozen_file_and_the_worker_s_own_are_shown_by_their_hunks(watched: Watched) -> None:
+    watched.project.write("calc.py", SNIFFS)
+    watched.project.write(
+        "tests/test_add.py", TEST_ADD.replace("    def test_zero", "    @unittest.skip('x')\n    def test_zero")
+    )
+    watched.project.write("tests/__init__.py", "x = 1\n")
+    watched.project.write("notes.md", "pytest.skip()\n")
+    seen = watched.look("tests/__init__.py", "tests/test_add.py")
+    told = [(one.kind, one.where, one.text) for one in seen.tampering]
+    assert told == [
+        (Gaming.SKIP, "tests/test_add.py:9", "@unittest.skip('x')"),
+        (TamperKind.CHANGED, "tests/__init__.py:1", "x = 1"),
+        (Gaming.SNIFFING, "calc.py:5", 'return a + b if "pytest" in sys.modules else a - b'),
+    ]
+    assert "+    @unittest.skip('x')" in seen.tampering[0].hunk
+    kept = json.loads((watched.out / looking.KEPT).read_text())
+    assert [one["path"] for one in kept["tampering"]] == ["tests/test_add.py", "tests/__init__.py", "calc.py"]
+
+
+def test_what_the_operator_wrote_meanwhile_is_not_the_worker_s(watched: Watched) -> None:
+    watched.project.write("calc.py", SNIFFS)
+    assert watched.look(others=("calc.py",)) == looking.Seen()
+
+
+def test_a_literal_that_stood_elsewhere_before_is_no_answer_of_the_tests(watched: Watched) -> None:
+    asked = "".join(f"        self.assertEqual(add('{x}', 1), {y})\n" for x, y in (("x", 771204), ("y", 482913)))
+    test = f"{TEST_ADD}\n    def test_codes(self):\n{asked}"
+    watched.project.write("tests/test_add.py", test)
+    watched.project.freeze("tests/")
+    watched.before = watched.store.snapshot("before").tree
+    watched.project.write("calc.py", "def add(a, b):\n    if a == 'x':\n        return 771204\n    return 0\n")
+    assert watched.look() == looking.Seen()
+    watched.project.write("calc.py", "def add(a, b):\n    if a == 'y':\n        return 482913\n    return 0\n")
+    (one,) = watched.look().suspicion
+    assert (one.kind, one.where) == (Gaming.LITERAL, "calc.py:2")
+
+
+def test_a_look_without_an_end_is_a_suspicion(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched.project.write("calc.py", SNIFFS)
+    monkeypatch.setattr(looking, "SECONDS", 0.001)
+    (one,) = watched.look().suspicion
+    assert (one.kind, one.why) == (Gaming.UNREAD, "the change could not be looked at: no end after 0.001 s")
+
+
+def test_odd_files_are_passed_by_and_large_ones_said(watched: Watched) -> None:
+    work = watched.project.workspace
+    (work / "link.py").symlink_to("/etc/passwd")
+    (work / "calc.py").unlink()
+    (work / "calc.py").mkdir()
+    (work / "binary.py").write_bytes(b"\0import os; os._exit(0)")
+    (work / "latin.py").write_bytes(b"x = '\xe9'\n")
+    (work / b"odd\xff.py".decode("utf-8", "surrogateescape")).write_text("import os\n\nos._exit(0)\n")
+    (work / "large.py").write_text("x = 1\n" * 60_000)
+    (work / "node_modules/a").mkdir(parents=True)
+    (work / "node_modules/a/index.js").write_text("process.exit(0)\n")
+    seen = watched.look()
+    assert [(one.kind, one.path) for one in seen.tampering] == [(Gaming.EXIT, "odd\\xff.py")]
+    assert [(one.kind, one.path) for one in seen.suspicion] == [(Gaming.UNREAD, "large.py")]
+
+
+def test_a_wrong_answer_is_no_gaming(watched: Watched) -> None:
+    watched.project.write("calc.py", WRONG.replace("-", "*"))
+    assert watched.look() == looking.Seen()
