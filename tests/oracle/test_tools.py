@@ -16,6 +16,7 @@ from .tools import JEST, TOOLS, VITEST, Tool, lend, packages
 pytestmark = pytest.mark.oracle
 every = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 node = pytest.mark.parametrize("tool", [JEST, VITEST], ids=lambda tool: tool.name)
+PROGRAMS = {"jest": ("node_modules/jest/bin/jest.js",), "vitest": ("node_modules/vitest/vitest.mjs", "run")}
 LONG = 180.0
 
 
@@ -118,3 +119,42 @@ def test_what_the_code_prints_and_how_it_leaves_prove_nothing(tool: Tool, how: s
     assert judgement.verdict is Verdict.FAILED, place.log(judgement)
     if judgement.results[0].tests.get(tool.ids["small"]):
         assert judgement.results[0].tests[tool.ids["small"]] == "failed"
+
+
+@node
+@pytest.mark.parametrize(
+    "run", ["npm test", "pnpm test", "pnpm exec TOOL", "pnpm TOOL", "yarn test", "npm exec TOOL", "node TOOL"]
+)
+def test_package_managers_lead_to_the_ids_too(tool: Tool, run: str, place: Project) -> None:
+    words = run.split()
+    if words[0] in ("pnpm", "yarn"):
+        words[0] = f"node_modules/.bin/{words[0]}"
+        if not (place.workspace / words[0]).exists():
+            pytest.skip(f"{words[0]} is not installed beside {tool.name}")
+    if "TOOL" in words:
+        words[words.index("TOOL") :] = PROGRAMS[tool.name] if words[0] == "node" else tool.run[1:]
+    tool.write(place)
+    freeze(place, tool)
+    judgement = judge(place, tool, *words)
+    assert judgement.results[0].tests == {tool.ids["small"]: "failed", tool.ids["zero"]: "passed"}, place.log(judgement)
+
+
+@node
+def test_success_by_exit_code_does_not_hide_failed_tests(tool: Tool, place: Project) -> None:
+    tool.write(place)
+    place.write("green.cjs", "process.reallyExit = ((leave) => () => leave.call(process, 0))(process.reallyExit);\n")
+    freeze(place, tool)
+    judgement = judge(place, tool, "node", "--require", "./green.cjs", *PROGRAMS[tool.name])
+    assert "exit code" not in judgement.reason
+    assert judgement.failing == (tool.ids["small"],)
+
+
+@node
+def test_only_hides_no_test(tool: Tool, place: Project) -> None:
+    tool.write(place, "+")
+    freeze(place, tool)
+    before = judge(place, tool)
+    tests = place.workspace / tool.tests
+    tests.write_text(tests.read_text().replace("test('small'", "test.only('small'"))
+    freeze(place, tool)
+    assert compare(before, judge(place, tool)).verdict is Verdict.FAILED

@@ -19,6 +19,7 @@ _WRAPPERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "env", "
 _NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
 _PYTEST = frozenset({"pytest", "py.test"})
 _CARGO_FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"})
+_NODE_VALUES = frozenset({"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"})
 _SILENT = frozenset({"-s", "--silent"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _FINDS = """\
@@ -56,15 +57,15 @@ _REPORTER = {Kind.JEST: "--reporters", Kind.VITEST: "--reporter"}
 class Runner:
     """A recognised test runner; its name begins at word `at` of the argv and takes `words` of them.
 
-    Further arguments for it go in front of word `end`, behind the words `glue`; `reports` says that its own say which
-    reporters it has.
+    Further arguments for a node runner go between `head` and `tail`; `reports` says that those it has choose
+    reporters.
     """
 
     kind: Kind
     at: int
     words: int
-    end: int = 0
-    glue: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
     reports: bool = False
 
 
@@ -112,7 +113,7 @@ def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, pytho
             return (python, "-I", "-S", f"{folder}/{plugin}.py", runner.kind.split()[0], str(last), *argv)
     option = _REPORTER[runner.kind]
     ours = (*(() if runner.reports else (f"{option}=default",)), f"{option}={folder}/{plugin}.cjs")
-    return (*argv[: runner.end], *runner.glue, *ours, *argv[runner.end :])
+    return (*runner.head, *ours, *runner.tail)
 
 
 def trial(argv: Sequence[str]) -> tuple[str, ...]:
@@ -155,11 +156,17 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
 
 def _node_runner(argv: Sequence[str], at: int) -> Runner:
     kind = _NODE[_name(argv[at])]
-    end = argv.index("--", at) if "--" in argv[at:] else len(argv)
-    glue: tuple[str, ...] = ()
-    if "npm" in map(_name, argv[:at]) and "--" not in argv[:at]:  # npm takes options for its own up to there
-        glue, end = (() if end < len(argv) else ("--",)), len(argv)
-    return Runner(kind, at, 1, end, glue, _chooses_reporters(kind, argv[at:]))
+    of_npm = "npm" in map(_name, argv[:at]) and "--" not in argv[:at]
+    return Runner(kind, at, 1, *_parted(argv, at, of_npm), _chooses_reporters(kind, argv[at:]))
+
+
+def _parted(argv: Sequence[str], at: int, of_npm: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """An argv where further arguments for the program at word `at` go: before a `--`, but for npm behind one."""
+    has = "--" in argv[at:]
+    if of_npm:
+        return (*argv, *(() if has else ("--",))), ()
+    end = argv.index("--", at) if has else len(argv)
+    return tuple(argv[:end]), tuple(argv[end:])
 
 
 def _script(argv: Sequence[str], at: int, scripts: Mapping[str, str]) -> Runner | None:
@@ -179,11 +186,10 @@ def _script(argv: Sequence[str], at: int, scripts: Mapping[str, str]) -> Runner 
     if start is None or "--" in command or not _launches_node(command[:start]):
         return None
     kind = _NODE[_name(command[start])]
-    end = argv.index("--", named) if "--" in argv[named:] else len(argv)
-    glue: tuple[str, ...] = ()
-    if manager == "npm":
-        glue, end = (() if end < len(argv) else ("--",)), len(argv)
-    return Runner(kind, at, named + 1 - at, end, glue, _chooses_reporters(kind, [*command, *argv[named:]]))
+    head, tail = _parted(argv, named, manager == "npm")
+    if manager == "pnpm" and not plain:  # takes options for its own unless it is told to run
+        head = (*head[:named], "run", *(["test"] if name == "test" else head[named : named + 1]), *head[named + 1 :])
+    return Runner(kind, at, named + 1 - at, head, tail, _chooses_reporters(kind, [*command, *argv[named:]]))
 
 
 def _last_command(script: str) -> list[str]:
@@ -210,7 +216,8 @@ def _launches_node(words: Sequence[str]) -> bool:
     words = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
     if not words or _name(words[0]) in _WRAPPERS | {"cross-env"}:
         return True
-    rest = [word for word in words[1:] if not word.startswith("-")]
+    values = {at + 1 for at, word in enumerate(words) if word in _NODE_VALUES}
+    rest = [word for at, word in enumerate(words[1:], 1) if not word.startswith("-") and at not in values]
     match _name(words[0]):
         case "npx" | "node":
             return not rest and not {"-c", "--call", "-e", "--eval", "-p", "--package"} & set(words)

@@ -57,6 +57,7 @@ _TOML_PARTS: Mapping[str, frozenset[str]] = {
     "pdm": frozenset({"scripts"}),
 }
 _INI_SECTIONS = re.compile(r"pytest|coverage|test|tox|nox|nose|aliases")
+_PACKAGE_LIMIT = 1 << 20
 _PACKAGE_KEYS = re.compile(r"scripts|(?:jest|vitest|mocha|ava|tap|nyc|c8|babel|karma|cypress|playwright)(?:-.*)?")
 
 
@@ -117,9 +118,15 @@ def relevant(path: str, data: bytes) -> Mapping[str, Any] | None:
 
 
 def package_scripts(root: Path) -> dict[str, str]:
-    """The scripts of the node package at the top of a tree; none if it has none that can be read."""
+    """The scripts of the node package at the top of a tree; none if it has none that can be read.
+
+    Somebody else has filled the tree: no link is followed, and nothing but a file of usual size is read.
+    """
     try:
-        scripts = _package((root / "package.json").read_text()).get("scripts")
+        with open(os.open(root / "package.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            about = os.fstat(file.fileno())
+            text = file.read(_PACKAGE_LIMIT) if stat.S_ISREG(about.st_mode) else b""
+        scripts = _package(text.decode()).get("scripts")
     except (OSError, ValueError, RecursionError):
         return {}
     return {name: text for name, text in scripts.items() if isinstance(text, str)} if isinstance(scripts, dict) else {}
