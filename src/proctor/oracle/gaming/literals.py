@@ -85,6 +85,8 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
     else:
         return
     hits = [hit for hit in hits if not all(_stands(value, known) for value in hit.values)]
+    told_by_pairs = {value for hit in hits if hit.pair for value in hit.values}
+    hits = [hit for hit in hits if hit.pair or not told_by_pairs.issuperset(hit.values)]
     strong = [hit for hit in hits if any(is_uncommon(value) for value in hit.values)]
     chosen = hits if len([hit for hit in hits if hit.pair]) >= _ENOUGH else strong
     for hit in chosen[:20]:
