@@ -31,7 +31,7 @@ SLOW_MS = 5_000
 PERIODS = (2, 3, 4)
 """Lengths of a cycle, in calls."""
 
-REMEMBERED = 256
+REMEMBERED = 64
 """The last calls of an iteration that are looked at."""
 
 MOST_DENIALS = 200
@@ -187,7 +187,7 @@ def same_denial(circles: Circles, times: int) -> Circle | None:
 
 def _repeats(run: Sequence[Call], period: int) -> bool:
     """Whether a run is one pattern of `period` calls again and again, each known and made in the light of the last."""
-    if any(not one.result or one.slow for one in run):
+    if run[-1].result != run[-1 - period].result or any(not one.result or one.slow for one in run):
         return False
     if period > 1 and len({one.result for one in run[:period]}) == 1:
         return False
