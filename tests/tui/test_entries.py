@@ -131,6 +131,7 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         ev.Judged(iteration=7, task=None, phase=Phase.FINAL, verdict=Verdict.FAILED, reason="2 failed"),
         ev.FalseClaim(iteration=7, task=3, verdict=Verdict.FAILED),
         ev.Tampered(iteration=7, task=3, paths=("tests/test_a.py",)),
+        ev.Suspected(iteration=7, task=3, findings=(ev.Finding(kind="skip", path="a.py"),)),
         ev.Exposed(iteration=7, paths=("tests",)),
         ev.TakenOver(paths=("tests",), by="operator"),
         ev.TaskMoved(task=3, status="blocked", why="plateau"),
@@ -181,6 +182,18 @@ def test_tampering_is_told_by_its_kind() -> None:
     assert entry
     shadows = "shadows a module that checks or runners import: copy/a.py, copy/b.py"
     assert entry.text == f"undone for the verdict: {shadows}; frozen files changed: tests/t.py"
+
+
+def test_findings_are_told_by_place_reason_and_line() -> None:
+    hunk = "+import os\n+os._exit(0)"
+    found = ev.Finding(kind="exit", path="a.py", line=2, why="it \x1b[2Jleaves", text="os._exit(0)", hunk=hunk)
+    frozen = ev.Finding(kind="changed", path="tests/t.py", line=1, text="x = 1")
+    entry = told(ev.Tampered(iteration=1, task=1, paths=(), findings=(found, frozen, found), more=4))
+    assert entry
+    assert entry.text == ("a.py:2: it leaves » os._exit(0); tests/t.py:1: frozen files changed » x = 1; and 5 more")
+    suspected = told(ev.Suspected(iteration=1, task=1, findings=(found,)))
+    assert suspected
+    assert (suspected.word, suspected.text) == ("suspect", "a.py:2: it leaves » os._exit(0)")
 
 
 def test_rows_that_only_move_gauges_are_not_told() -> None:

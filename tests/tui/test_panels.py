@@ -182,6 +182,18 @@ def test_drift_says_what_is_quiet_and_what_is_not() -> None:
     assert "tampered twice" in shown
 
 
+def test_findings_are_to_be_looked_at_with_their_hunks_which_write_nothing_of_their_own() -> None:
+    found = ev.Finding(kind="exit", path="a.py", line=2, why="os._exit leaves", hunk="+\x1b[2Jos._exit(0)\n-x")
+    view = a_view(a_state(findings=(found,), suspicions=(ev.Finding(kind="unread", path="b.py"),)))
+    assert text(drift.drift(view, 60, key="w")).splitlines()[1:] == [
+        "● tampered  a.py:2  os._exit leaves",
+        "● suspect  b.py  unread",
+        "  w all of it, and why",
+    ]
+    page = drift.page(view)
+    assert page[2:5] == ["  a.py:2  os._exit leaves", "  │ +os._exit(0)", "  │ -x"]
+
+
 def a_warned_view(**changes: Any) -> View:
     state = a_state(quarantined=("a/.git.quarantined",), autorun=(".envrc", ".vscode/tasks.json", "x/.npmrc"))
     return a_view(replace(state, **changes), alive=True, worker={"nested": ["new/.git"]})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.cli.read import print_json
 from proctor.cli.read import show as print_patch
-from proctor.text import safe_line
+from proctor.text import safe_block, safe_line
 from proctor.units import counted, format_amount
 from proctor.words import Certainty, Dimension, ExitCode
 
@@ -94,6 +94,7 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("not kept of repositories", left["of_repositories"])
     yield from _list("written while it was read", found["unstable"])
     yield from _list("seen only by the look at everything", (found.get("confirmed") or {}).get("missed", ()))
+    yield from _tampering(found["tampering"])
     changed = found["changed"]
     if changed["since"]:
         yield from _list(f"changed since {changed['since']}", map(_change, changed["files"]), "nothing that is kept")
@@ -116,6 +117,14 @@ def _record(record: Mapping[str, Any] | None) -> Iterator[str]:
     yield from _list("last verdicts", verdicts)
     used = [f"{name} {format_amount(Dimension(name), figure['used'])}" for name, figure in record["used"].items()]
     yield from _list("used", used)
+
+
+def _tampering(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What the changes up to here did to checks, with the hunks."""
+    for one in found:
+        where = f"{one['path']}:{one['line']}" if one.get("line") else one["path"]
+        yield f"  {one['row']:11} iteration {one['iteration']}  {where}  {one.get('why') or one['kind']}"
+        yield from (f"    {line}" for line in safe_block(one.get("hunk", ""), lines=12).splitlines())
 
 
 def _who(one: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from proctor.checkpoint import history
 from proctor.checkpoint.export import Exported
 from proctor.checkpoint.record import text
 from proctor.checkpoint.repository import Change, Store, Verified
+from proctor.journal.events import Suspected, Tampered, kind_of
 from proctor.journal.state import CheckpointState, State
 from proctor.journal.store import Reader, journal_path
 from proctor.supervisor import handles, process, record
@@ -47,6 +48,7 @@ class Past:
         folder = process.state_dir_of(workspace)
         with Reader(journal_path(folder)) as reader:
             self.state: State = reader.state()
+            self._seen = tuple(reader.rows(kinds=("tampered", "suspected")))
         self._workspace = workspace
         self._folder = folder
 
@@ -137,6 +139,7 @@ class Past:
                 "attributes": sorted(map(text, notes.bare)),
                 "of_repositories": list(held.partly),
             },
+            "tampering": self._tampering(before, one),
             "unstable": sorted(map(text, notes.unstable)),
             "repositories": sorted(map(text, notes.repositories)),
             "changed": {
@@ -145,6 +148,16 @@ class Past:
                 "folders_not_kept": sorted(map(text, stirred)),
             },
         }
+
+    def _tampering(self, before: CheckpointState | None, one: CheckpointState) -> list[dict[str, Any]]:
+        """What was found in the changes that came between two checkpoints."""
+        rows = (row for row in self._seen if (before is None or before.at < row.at) and row.at <= one.at)
+        return [
+            {"iteration": row.event.iteration, "row": kind_of(row.event), **msgspec.to_builtins(finding)}
+            for row in rows
+            if isinstance(row.event, Tampered | Suspected)
+            for finding in row.event.findings
+        ]
 
     def bundle(self, handle: str | None, file: Path) -> tuple[CheckpointState, Exported]:
         """Write a checkpoint's files, the last good one's if none is named, into a git bundle."""
