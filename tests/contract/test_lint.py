@@ -30,7 +30,10 @@ budget:
 progress: {checks: [{run: [sh, -c, "exit 0"]}, {run: [ls], optional: true}]}
 termination: {final: {run: [ls, -l], timeout: 90s, expect: ok}}
 """
-OFF = "progress: {plateau: {no_change: 0, shrinking: 0, same_failure: 0, revisit: 0, no_op: 0, stalled: 0}}"
+OFF = (
+    "progress: {plateau: {no_change: 0, shrinking: 0, same_failure: 0, revisit: 0, no_op: 0, stalled: 0, "
+    "same_call: 0, same_error: 0, cycle: 0, same_denial: 0}}"
+)
 TASKS = [{"id": n, "task": f"task {n}"} for n in (1, 2, 3)]
 
 
@@ -205,6 +208,7 @@ def test_loose_ends_of_a_smallest_contract_are_told(explained: Explained) -> Non
         "1 of 2 tasks have no check",
         "no ceiling on time",
         "every plateau rule is off",
+        "every rule inside an iteration is off",
         "protect is empty",
     ):
         assert part in text

@@ -236,6 +236,13 @@ def test_degrade_is_for_tokens_and_cost_and_needs_a_cheaper_model(refusal: Refus
     assert line.startswith("proctor.yaml:3: budget.at_soft: cheaper_model needs worker.cheaper")
 
 
+@pytest.mark.parametrize("rule", ["shrinking", "same_call", "same_error", "cycle"])
+def test_a_rule_that_compares_needs_two_and_one_is_not_silently_off(refusal: Refusal, rule: str) -> None:
+    base = "".join(line for line in SMALLEST.splitlines(keepends=True) if not line.startswith("progress"))
+    (line,) = refusal(f"{base}progress: {{checks: [{{run: [x]}}], plateau: {{{rule}: 1}}}}\n")
+    assert f"{rule} compares at least 2; 0 switches it off" in line
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -181,7 +181,9 @@ def _loose_ends(contract: Contract, queue: Queue) -> Iterator[str]:
     if not {Dimension.WALL_CLOCK, Dimension.ELAPSED, Dimension.ITERATIONS} & set(contract.budget.ceilings):
         yield "no ceiling on time or iterations: a worker that reports nothing is held by estimates alone"
     if not contract.progress.plateau.windows:
-        yield "every plateau rule is off: only a ceiling ends a worker that runs in circles"
+        yield "every plateau rule is off: only a ceiling ends a session that does not advance"
+    if not contract.progress.plateau.loops:
+        yield "every rule inside an iteration is off: only a ceiling ends a worker that repeats one call"
     if Dimension.COST in contract.budget.ceilings and contract.worker.model is None:
         yield "cost has a ceiling and worker.model is not named: without a price the session parks as `unpriced`"
     if not contract.state.protect:

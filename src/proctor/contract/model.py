@@ -259,6 +259,13 @@ class Plateau(Section):
     )
     """The answers to a firing, in order."""
 
+    @model_validator(mode="after")
+    def _compare(self) -> Plateau:
+        for name in ("shrinking", "same_call", "same_error", "cycle"):
+            if getattr(self, name) == 1:
+                raise ValueError(f"{name} compares at least 2; 0 switches it off")
+        return self
+
     @property
     def windows(self) -> dict[Rule, int]:
         """The rules that are on, with their windows."""

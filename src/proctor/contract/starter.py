@@ -54,6 +54,8 @@ progress:
   # {why}
   checks:                # for tasks that name no check of their own
     - {{run: {check}, timeout: 5m}}
+  # what counts as no advancement (iterations; 0: off), and what follows; `proctor check` says it in words
+  # plateau: {{no_change: 3, same_failure: 3, stalled: 6, on_plateau: [narrow, block, escalate, park]}}
 
 # sandbox: {{kind: bwrap}} # the default: real walls; `weak` and `none` hold less, and `proctor check` says what
 
