@@ -227,6 +227,11 @@ def _regressed(state: State, _: ev.Row, e: ev.Regressed) -> Changes:
     return {"tasks": _tasks(state, e.task, **reopened, regressions=count, why="regression")}
 
 
+@_on(ev.Audited)
+def _audited(state: State, _: ev.Row, e: ev.Audited) -> Changes:
+    return {"audited": (*(one for one in state.audited if one.task != e.task), e)}
+
+
 @_on(ev.FalseClaim)
 def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
     return {"false_claims": state.false_claims + 1}

@@ -254,6 +254,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The smoke check as it failed last, if it has not passed since."""
     costs: tuple[Cost, ...] = ()
     """Of the last tasks that were judged, oldest first."""
+    audited: tuple[ev.Audited, ...] = ()
+    """What was found last of each task's checks."""
 
     def task(self, task_id: ev.TaskId | None) -> TaskState | None:
         """The task with this id, if there is one."""

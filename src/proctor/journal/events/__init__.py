@@ -14,6 +14,12 @@ from typing import Any
 import msgspec
 
 from proctor.journal.encoding import encode_json
+from proctor.journal.events.audit import (
+    Audited as Audited,
+)
+from proctor.journal.events.audit import (
+    Unverified as Unverified,
+)
 from proctor.journal.events.base import (
     CeilingFact as CeilingFact,
 )
@@ -221,6 +227,7 @@ AnyEvent = (
     | OperatorWrote
     | Judged
     | Regressed
+    | Audited
     | FalseClaim
     | Tampered
     | Suspected
