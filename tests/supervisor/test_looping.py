@@ -109,6 +109,15 @@ def test_what_the_worker_tells_itself_is_not_counted_again_at_the_gateway(hears:
     assert stage.rows == []
 
 
+def test_what_is_denied_again_and_again_in_the_same_words_is_no_error_of_the_worker() -> None:
+    stage = Stage()
+    for n in range(6):
+        stage.watch.called(Tool("shell", {"command": f"make {n}"}))
+        stage.watch.denied(f"{n}", f"shell make {n}")
+        stage.watch.came(Result("", False, "the contract's rules deny this"))
+    assert stage.rows == []
+
+
 def test_denials_of_one_request_warn_and_then_end_the_iteration() -> None:
     stage = Stage()
     for _ in range(3):

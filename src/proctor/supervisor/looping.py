@@ -41,6 +41,7 @@ class LoopWatch:
     _names: count[int] = field(default_factory=count)
     _batch: int = 0
     _came: bool = False
+    _refused: int = 0
     _told: set[tuple[LoopRule, Light]] = field(default_factory=set)
     _hears: bool = False
     _exchanged: set[str] = field(default_factory=set)
@@ -60,6 +61,9 @@ class LoopWatch:
         name = result.id if result.id or not self._open else next(reversed(self._open))
         begun = self._open.pop(name, None)
         if begun is None:
+            return
+        if not result.ok and self._refused:
+            self._refused -= 1  # a denial is counted as one, not as an error of its own
             return
         ms = round(1000 * (time.monotonic() - begun.since))
         one = loops.call(
@@ -92,6 +96,7 @@ class LoopWatch:
 
     def denied(self, request: str, said: str) -> None:
         """A request was denied, by a rule or by the operator."""
+        self._refused += 1
         self._judge(self._circles.after_denial(request, said))
 
     def _judge(self, circles: loops.Circles) -> None:

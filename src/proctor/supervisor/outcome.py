@@ -79,9 +79,6 @@ def record(s: Session, iteration: int, decision: Decision, standing: plateau.Sta
         s.append(ev.PlateauCleared(iteration=iteration))
     if seen.seen_in != iteration:
         s.append(*plateau.rows(standing, iteration))
-        if standing.light is Light.SUSPECT:
-            first = standing.signals[0]
-            s.notice(f"plateau suspected: {first.rule}: {first.evidence[0]}", f"plateau:{first.rule}")
     signal = decision.signal
     if signal is not None and decision.response is not None and seen.fired_in != iteration:
         task = s.state.settled_task if signal.task is None else signal.task
