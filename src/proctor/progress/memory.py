@@ -58,8 +58,8 @@ _SET_ASIDE = ("plateau:", "budget:")
 
 
 class Iteration(msgspec.Struct, frozen=True):
-    """What one iteration left behind. `failures` is the number of failing ids, 0 if unknown; `lines` changed lines;
-    `before` and `tree` what the worker found and left, empty if unknown; `check` the one that failed.
+    """What one iteration left behind. `failures` is the number of failing ids, 0 if unknown; `files` and `lines` what
+    changed; `before` and `tree` what the worker found and left, empty if unknown; `check` the one that failed.
 
     `new`: its verdict was not among the task's last ones; `fewer`: fewer ids failed than ever before.
     """
@@ -67,6 +67,7 @@ class Iteration(msgspec.Struct, frozen=True):
     number: int
     task: TaskId
     how: IterationEnd | None = None
+    files: int = 0
     lines: int = 0
     verdict: Verdict | None = None
     digest: str = ""
@@ -87,8 +88,8 @@ class Iteration(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the worker left another tree than it found; by the lines where a tree is not known."""
-        return self.before != self.tree if self.before and self.tree else self.lines > 0
+        """Whether the worker left another tree than it found; by what changed where a tree is not known."""
+        return self.before != self.tree if self.before and self.tree else bool(self.files or self.lines)
 
     def __str__(self) -> str:
         more = ", …" if self.failures > _EXAMPLES else ""
@@ -152,9 +153,8 @@ def observe(memory: Memory, event: Event) -> Memory:
             return _with(memory, replace(_iteration(memory, event.iteration, event.task), before=event.tree))
         case IterationEnded():
             ended = _iteration(memory, event.iteration, event.task)
-            return _with(
-                memory, replace(ended, how=event.how, lines=event.lines, tree=event.tree, hindered=bool(event.hindered))
-            )
+            facts = {"how": event.how, "files": event.files, "lines": event.lines, "tree": event.tree}
+            return _with(memory, replace(ended, hindered=bool(event.hindered), **facts))
         case PlateauSignal():
             return _nudged(memory, event)
         case TaskDone():
