@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proctor.checkpoint import contents, export, identity, view
+from proctor.checkpoint import contents, export, identity, kept, view
 from proctor.checkpoint.back.plan import Outlook
 from proctor.checkpoint.back.restore import Moved, NotRestored, Restorer
 from proctor.checkpoint.contents import Pair
@@ -187,6 +187,10 @@ class Store:
     def materialise(self, commit: str, dest: Path, exclude: Sequence[str] = ()) -> None:
         """Write a checkpoint's tree into an empty folder, without the excluded files and folders."""
         view.materialise(self._git, self._objects, commit, dest, exclude)
+
+    def refresh(self, commit: str, dest: Path, exclude: Sequence[str] = ()) -> None:
+        """Make a folder hold a checkpoint's tree and nothing else: quick where it held a like one before."""
+        kept.refresh(self._git, self._objects, commit, dest, exclude)
 
     def list_ignored(self) -> tuple[str, ...]:
         """The outermost ignored folders, such as `node_modules`: in no checkpoint, never touched."""

@@ -22,7 +22,7 @@ import msgspec
 
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
-from proctor.oracle import commands, discovery, runners, witness
+from proctor.oracle import commands, discovery, gobuild, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
 from proctor.oracle.commands import Kind, Runner
 from proctor.oracle.frozen import Frozen
@@ -68,9 +68,11 @@ class CheckResult(msgspec.Struct, frozen=True):
 class Bench:
     """One copy of a tree and the checks run on it, one after the other; what one builds the next may use."""
 
-    def __init__(self, scratch: Path, frozen: Frozen, backend: Backend, policy: Policy, out: Path) -> None:
+    def __init__(
+        self, scratch: Path, frozen: Frozen, backend: Backend, policy: Policy, out: Path, *, tree: Path
+    ) -> None:
         self._scratch = scratch
-        self.tree = scratch / "tree"
+        self.tree = tree
         self._door = scratch / "door"
         self._frozen = frozen
         self._backend = backend
@@ -139,13 +141,16 @@ class Bench:
                 place = self._door / name
                 place.write_bytes(content)
                 place.chmod(mode)
-        policy = self._policy(runner)
+        policy = self._policy(check, runner)
         return run(self._backend, argv, policy, check.timeout, log, OUTPUT_LIMIT, stdin=stdin)
 
-    def _policy(self, runner: Runner | None) -> Policy:
+    def _policy(self, check: CheckFact, runner: Runner | None) -> Policy:
         base = self._base
         kind = runner.kind if runner else None
-        variables = {**toolchains(kind, self._built), **base.environment, **_VARIABLES}
+        library = None
+        if runner and kind is Kind.GO:
+            library = gobuild.library(check.run[runner.at], self._backend, base)
+        variables = {**toolchains(kind, self._built, library), **base.environment, **_VARIABLES}
         if kind is Kind.PYTEST:
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, (DOOR, variables.get("PYTHONPATH"))))
         return replace(
@@ -154,7 +159,7 @@ class Bench:
             writable=True,
             protect=self._protected(),
             hide=(),
-            readonly=self._binds,
+            readonly=(*self._binds, *([(library, library)] if library else [])),
             environment=variables,
             door=self._door,
             listen=False,

@@ -13,7 +13,7 @@ import msgspec
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.oracle import runners
-from proctor.oracle.bench import REASON, Bench, CheckResult
+from proctor.oracle.bench import REASON, WALLED, Bench, CheckResult
 from proctor.oracle.borrowed import Removed
 from proctor.oracle.frozen import Frozen, write_whole
 from proctor.sandbox.policy import Policy
@@ -48,6 +48,8 @@ class Materialises(Protocol):
 
     def materialise(self, commit: str, dest: Path, exclude: tuple[str, ...] = ()) -> object: ...
 
+    def refresh(self, commit: str, dest: Path, exclude: tuple[str, ...] = ()) -> object: ...
+
 
 def judge(
     commit: str,
@@ -59,19 +61,23 @@ def judge(
     policy: Policy,
     out: Path,
     optional: bool = True,
+    kept: Path | None = None,
 ) -> Judgement:
     """Run checks on a checkpoint and say what they prove; all required ones must pass.
 
     `policy` names the workspace, hidden paths, limits and the variables that checks get; what it says of walls is not
     asked. `out` gets the logs and the judgement itself. With `optional` off, optional checks are left out. The first
-    required check that does not pass decides; after it only optional ones run. Blocks for as long as the checks take:
-    call it from a thread that stays (`Backend.launch`). Unrecoverable when the disk is full.
+    required check that does not pass decides; after it only optional ones run. `kept` is a folder of this caller's
+    alone: under walls the copy stands there, and where one stood before, only what differs is written. Blocks for as
+    long as the checks take: call it from a thread that stays (`Backend.launch`). Unrecoverable when the disk is full.
     """
     out.mkdir(parents=True, exist_ok=True)
     with scratch_folder("proctor-judge-") as scratch:
         try:
-            bench = Bench(scratch, frozen, backend, policy, out)
-            store.materialise(commit, bench.tree, exclude=policy.hide)
+            tree = kept if kept is not None and backend.name == WALLED else scratch / "tree"
+            bench = Bench(scratch, frozen, backend, policy, out, tree=tree)
+            copy = store.materialise if tree is not kept else store.refresh
+            copy(commit, tree, exclude=policy.hide)
             tampered = bench.prepare()
             judgement = _decide(_run_all(bench, checks, optional), tampered)
         except OSError as error:

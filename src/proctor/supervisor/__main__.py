@@ -18,7 +18,7 @@ from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
 from proctor.repository import aside
-from proctor.supervisor import inbox, loop, process, report, startup
+from proctor.supervisor import inbox, judging, loop, process, report, startup
 from proctor.supervisor.act import count_output, watch_limits, watch_repositories, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
@@ -151,6 +151,7 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
         await asyncio.wait(beside)
         s.backend.kill_all()
         s.executor.shutdown()
+        judging.clear(s)
         s.disk.release()
     return await end(s, desk, ending, trouble)
 

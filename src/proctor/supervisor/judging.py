@@ -22,12 +22,15 @@ from proctor.supervisor import policies
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Interrupted, Session
 from proctor.text import safe_id, safe_line
+from proctor.trees import remove_tree
 from proctor.words import AtSoft, CheckpointKind, IterationEnd, Phase, TaskStatus, Verdict
 
 GO_BACK_AFTER = 2
 """Failed verdicts after which `on_failed: keep` takes the tree back."""
 _NOT_FOUND = re.compile(r"exit code 12[67]\b")
 """By the shells' convention: a program that is not there, or that is none."""
+BENCH = "bench"
+"""The folder of the copy that is judged, kept while a supervisor is up."""
 FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"})
 
 
@@ -38,7 +41,15 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
     def work() -> Judgement:
         policy = policies.for_check(s.workspace, s.terms.contract)
         return judge(
-            commit, s.frozen, checks, store=s.store, backend=s.backend, policy=policy, out=folder, optional=optional
+            commit,
+            s.frozen,
+            checks,
+            store=s.store,
+            backend=s.backend,
+            policy=policy,
+            out=folder,
+            optional=optional,
+            kept=s.state_dir / BENCH / "tree",
         )
 
     judging = asyncio.get_running_loop().run_in_executor(s.executor, work)
@@ -53,6 +64,11 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
     if unwanted:
         raise Interrupted
     return judging.result()
+
+
+def clear(s: Session) -> None:
+    """Give the room of the kept copy back."""
+    remove_tree(s.state_dir / BENCH)
 
 
 def reason(judgement: Judgement) -> str:
