@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.oracle.commands import Kind
+from proctor.oracle.witness_native import LIBRARY
 from proctor.sandbox.programs import NAMED
 
 _HERE = Path(__file__).parent
@@ -27,13 +28,15 @@ def files(kind: Kind, plugin: str) -> Iterator[tuple[str, bytes, int]]:
         yield plugin, f'#!/bin/sh\nexec "{sys.executable}" -I -S "$0.py" docs "$@"\n'.encode(), 0o755
 
 
-def toolchains(kind: Kind | None, built: Path) -> dict[str, str]:
+def toolchains(kind: Kind | None, built: Path, library: Path | None = None) -> dict[str, str]:
     """The variables with which Go and Rust work without a network, and build below `built`, which is not there yet.
 
-    What a worker has built is never taken for built.
+    What a worker has built is never taken for built; `library` is what `gobuild.py` has.
     """
     variables = {name: os.environ[name] for name in _KEPT if name in os.environ}
     variables |= {"CARGO_NET_OFFLINE": "true", "GOCACHE": str(built / "go"), "GOPROXY": "off", "GOTOOLCHAIN": "local"}
     if kind is Kind.CARGO:  # a script may rely on `target`
         variables["CARGO_TARGET_DIR"] = str(built / "cargo")
+    if library:
+        variables[LIBRARY] = str(library)
     return variables

@@ -19,10 +19,12 @@ import os
 import re
 import secrets
 import select
+import stat
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
@@ -30,6 +32,9 @@ SECRET_LENGTH = 64
 FIELD, RECORD = "\x1f", "\x1e"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 GO, CARGO = "go", "cargo"
+
+LIBRARY = "PROCTOR_GO_LIBRARY"
+"""The variable that names a cache with Go's standard library built, which is only read."""
 
 _EXCERPT = 500
 _SHOWN = 64
@@ -66,8 +71,10 @@ def main(how: str, at: int, argv: Sequence[str]) -> int:
     line = os.dup(0)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    secret = os.pread(line, SECRET_LENGTH, 0).decode("ascii", "replace")
-    os.ftruncate(line, 0)
+    secret = ""
+    if stat.S_ISREG(os.fstat(line).st_mode):  # else nobody asks
+        secret = os.pread(line, SECRET_LENGTH, 0).decode("ascii", "replace")
+        os.ftruncate(line, 0)
     notes = Notes()
     with tempfile.TemporaryDirectory(prefix=".", ignore_cleanup_errors=True) as folder:
         try:
@@ -78,7 +85,7 @@ def main(how: str, at: int, argv: Sequence[str]) -> int:
         except FileNotFoundError as error:
             print(error, flush=True)
             return 127
-    report = notes.report(secret)
+    report = notes.report(secret) if secret else b""
     done = 0
     while done < len(report):
         done += os.pwrite(line, report[done:], done)
@@ -135,6 +142,9 @@ def _go(before: Sequence[str], after: Sequence[str], folder: str, notes: Notes) 
     ours = ["-json", f"-overlay={_overlay(before, folder)}"]
     if not _holds(after, "-count", "--count"):
         ours.append("-count=1")
+    library = os.environ.pop(LIBRARY, "")
+    if library:
+        _borrow(library, os.environ["GOCACHE"])
     frame = secrets.token_hex(16)
     told: list[str] = []
     with subprocess.Popen(
@@ -148,6 +158,18 @@ def _go(before: Sequence[str], after: Sequence[str], folder: str, notes: Notes) 
         code = _exit_code(process.wait())
         aside.join()
         return code
+
+
+def _borrow(library: str, place: str) -> None:
+    """Makes a cache of Go's that holds what another one does, by links."""
+    os.makedirs(place, exist_ok=True)
+    for name in os.listdir(library):
+        if os.path.isdir(f"{library}/{name}") and not os.path.exists(f"{place}/{name}"):
+            os.mkdir(f"{place}/{name}")
+            for entry in os.listdir(f"{library}/{name}"):
+                os.symlink(f"{library}/{name}/{entry}", f"{place}/{name}/{entry}")
+    with open(f"{place}/trim.txt", "w", encoding="ascii") as file:
+        file.write(str(int(time.time())))  # nothing is too old to be kept
 
 
 def _relay(stream: IO[bytes], told: list[str]) -> None:
