@@ -157,12 +157,18 @@ def progress(contract: Contract, queue: Queue) -> Iterator[str]:
     """Progress: what proves advancement, and what is only motion."""
     yield (
         "A task is done when its check exits with 0 in a clean copy of the tree, with the frozen files as they were, "
-        "and did not before the work. What the worker says is a claim."
+        "and did not before the work; the pass comes again on a fresh copy, unless its `repeat` is 0. What the worker "
+        "says is a claim."
     )
+    if smoke := contract.progress.smoke:
+        yield f"Before a worker starts: {_shown(smoke)}. While it fails, to mend that comes first."
     for check in contract.progress.checks:
         yield f"{'Reported only' if check.optional else 'For tasks that name no check'}: {_shown(check)}."
     if queue.checked:
         yield f"With a check of their own: {queue.checked} of {queue.total} tasks."
+    share = contract.progress.regression
+    during = f"after a pass for {share} % of an iteration's active time, and " if share else ""
+    yield f"Checks of verified tasks run again {during}after the last task; one that fails opens its task again."
     yield _FAILED[contract.progress.on_failed]
     yield f"Tampering with what is frozen is undone, and {_TAMPERED[contract.progress.on_tampering]}."
     yield f"A change that looks made for the check is shown, and {_TAMPERED[contract.progress.on_suspicion]}."
