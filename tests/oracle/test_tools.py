@@ -20,9 +20,15 @@ PROGRAMS = {"jest": ("node_modules/jest/bin/jest.js",), "vitest": ("node_modules
 LONG = 180.0
 
 
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("caches")
+
+
 @pytest.fixture
-def place(tool: Tool, tmp_path: Path) -> Project:
+def place(tool: Tool, tmp_path: Path, caches: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """An empty project for a runner; skipped where the runner is not there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
     project = Project(tmp_path)
     if tool in (JEST, VITEST):
         found = packages(tool.name)
