@@ -9,11 +9,14 @@ from pathlib import Path
 
 from proctor.oracle.commands import Kind
 from proctor.oracle.witness_native import LIBRARY
+from proctor.sandbox.host import homes
 from proctor.sandbox.programs import NAMED
 
 _HERE = Path(__file__).parent
 _KEPT = (*NAMED, "RUSTUP_TOOLCHAIN")
 """Which toolchain the operator uses, and where it and what it has fetched lie, if not in the usual places."""
+_USUAL = (("RUSTUP_HOME", ".rustup"), ("GOPATH", "go"))
+"""Of HOME; named, since some checks have another one."""
 
 
 def files(kind: Kind, plugin: str) -> Iterator[tuple[str, bytes, int]]:
@@ -33,7 +36,8 @@ def toolchains(kind: Kind | None, built: Path, library: Path | None = None) -> d
 
     What a worker has built is never taken for built; `library` is what `gobuild.py` has.
     """
-    variables = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    usual = {name: str(home / place) for home in homes()[:1] for name, place in _USUAL if (home / place).is_dir()}
+    variables = usual | {name: os.environ[name] for name in _KEPT if name in os.environ}
     variables |= {"CARGO_NET_OFFLINE": "true", "GOCACHE": str(built / "go"), "GOPROXY": "off", "GOTOOLCHAIN": "local"}
     if kind is Kind.CARGO:  # a script may rely on `target`
         variables["CARGO_TARGET_DIR"] = str(built / "cargo")
