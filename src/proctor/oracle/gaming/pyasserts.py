@@ -32,7 +32,7 @@ def look(
         if twin is None:
             continue
         had, has = _checks(twin, earlier - {twin.name}), _checks(node, helpers - {node.name})
-        real = [check for check in has if not _always(check)]
+        had, real = ([check for check in checks if not _always(check)] for checks in (had, has))
         if had and not real:
             weight = Weight.SUSPICION if _calls(node) - _calls(twin) else Weight.TAMPERING
             yield found(change, Gaming.ASSERTION, weight, node.lineno, f"{name} asserted and does so no more")
@@ -80,12 +80,14 @@ def _empty(change: Change, node: Function, twin: Function | None, name: str) -> 
     """Assertions that cannot fail, and failures that are swallowed."""
     known = {shape(part) for part in ast.walk(twin)} if twin else set()
     for part in ast.walk(node):
-        if shape(part) in known:
+        if not isinstance(part, ast.Assert | ast.Call | ast.Try | ast.With) or shape(part) in known:
             continue
-        why = _always(part) or _swallows(part)
-        if why:
+        if why := _always(part) or _swallows(part):
             weight = Weight.TAMPERING if twin is not None else Weight.SUSPICION
-            yield found(change, Gaming.ASSERTION, weight, getattr(part, "lineno", node.lineno), f"{name}: {why}")
+            yield found(change, Gaming.ASSERTION, weight, part.lineno, f"{name}: {why}")
+        elif twin is not None and _reflects(part):
+            why = f"{name}: it compares a thing with itself"
+            yield found(change, Gaming.ASSERTION, Weight.SUSPICION, part.lineno, why)
 
 
 def _always(node: ast.AST) -> str:
@@ -98,8 +100,18 @@ def _always(node: ast.AST) -> str:
     first = node.args[0]
     if name == "assertTrue" and _holds(first):
         return "an assertion that cannot fail"
-    both = name in _STRICT and len(node.args) > 1 and same(first, node.args[1])
-    return "it compares a thing with itself" if both else ""
+    both = name in _STRICT and len(node.args) > 1 and isinstance(first, ast.Constant) and same(first, node.args[1])
+    return "an assertion that cannot fail" if both else ""
+
+
+def _reflects(node: ast.AST) -> bool:
+    """Whether an assertion compares a thing with itself, which tests of equality do rightly."""
+    sides: list[ast.expr] = []
+    if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
+        sides = [node.test.left, node.test.comparators[0]]
+    elif isinstance(node, ast.Call) and called(node) in _STRICT:
+        sides = node.args[:2]
+    return len(sides) > 1 and same(*sides) and not isinstance(sides[0], ast.Call)
 
 
 def _holds(test: ast.expr) -> bool:
@@ -114,7 +126,7 @@ def _holds(test: ast.expr) -> bool:
     left, right, how = test.left, test.comparators[0], test.ops[0]
     if isinstance(how, ast.Eq | ast.Is | ast.LtE | ast.GtE):
         never_less = isinstance(how, ast.GtE) and dotted(left) == "len" and shape(right) == shape(ast.Constant(0))
-        return never_less or (same(left, right) and not isinstance(left, ast.Call))
+        return never_less or (isinstance(left, ast.Constant) and same(left, right))
     return False
 
 

@@ -56,11 +56,18 @@ def look(change: Change, old: ast.Module | None, new: ast.Module | None, all_tes
     twins = _twins(before, after)
     if new is not None:
         yield from _module_skips(change, old, new)
-        for name, node in after.items():
+        changed = {name: node for name, node in after.items() if not _is_same(node, twins.get(name))}
+        for name, node in changed.items():
             yield from _skips(change, node, twins.get(name), name)
-        yield from pyasserts.look(change, old, new, after, twins)
+        yield from pyasserts.look(change, old, new, changed, twins)
         yield from _hidden(change, before, after, new)
     yield from _removed(change, before, twins, all_tests, new)
+
+
+def _is_same(node: Function, twin: Function | None) -> bool:
+    return twin is not None and shape([*node.body, *map(ast.Expr, node.decorator_list)]) == shape(
+        [*twin.body, *map(ast.Expr, twin.decorator_list)]
+    )
 
 
 def _is_test(name: str) -> bool:
@@ -194,12 +201,16 @@ def _removed(
     now = dict(_tests(new))
     more = sum(len(node.decorator_list) for node in now.values()) > sum(len(n.decorator_list) for n in before.values())
     replaced = len(now) >= len(before) and pyasserts.total(now.values()) >= pyasserts.total(before.values())
+    if (new is None and change.after is not None) or (new is not None and (more or replaced)):
+        return  # what cannot be read is not run, either
+    gone = []
     for name, node in before.items():
         moved = name.rpartition(".")[2] in tests.after or shape(node.body) in tests.bodies | here
         used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         used |= {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-        if id(node) in kept or moved or used & tests.gone or (new is not None and (more or replaced)):
-            continue
-        if new is None and change.after is not None:
-            continue  # it cannot be read: no runner can, either
-        yield found(change, Gaming.ASSERTION, Weight.SUSPICION, node.lineno, f"{name} is gone", gone=True)
+        if not (id(node) in kept or moved or used & tests.gone):
+            gone.append((node.lineno, name))
+    if gone:
+        line, name = min(gone)
+        why = f"{name} is gone" + (f", and {len(gone) - 1} more" if len(gone) > 1 else "")
+        yield found(change, Gaming.ASSERTION, Weight.SUSPICION, line, why, gone=True)

@@ -14,7 +14,7 @@ _TESTS = re.compile(
     r"\b(?:pytest|py\.test|unittest|nose2|tox|nox|jest|vitest|mocha|ava|ctest|bats|phpunit|rspec|nextest"
     r"|playwright test|cypress run|go test|go vet|cargo (?:test|nextest|check|clippy)|deno test|bun test|dotnet test"
     r"|(?:npm|pnpm|yarn)(?: run)? (?:test|check)\S*|npm t|make (?:-\S+ )*(?:test|check)\S*|just (?:test|check)\S*"
-    r"|gradlew? \S*test|mvn \S*(?:test|verify)|tap)\b|\bnode --test\b"
+    r"|gradlew? \S*test|mvn \S*(?:test|verify))(?![\w/-]|\.\w)|\bnode --test\b"
 )
 _LINTS = re.compile(r"\b(?:ruff check|mypy|pyright|flake8|pylint|eslint|tsc|golangci-lint|staticcheck|shellcheck)\b")
 _FIXES = re.compile(r"--fix\b|--write\b|\bformat\b|\bfmt\b")
@@ -28,6 +28,7 @@ _NARROWS = re.compile(
 _TARGET = re.compile(r"^([\w./-]*(?:test|check|verify|ci|lint)[\w./-]*)\s*:(?!=)")
 _NOTHING = re.compile(r"@?-?\s*(?:true|:|exit 0|echo\b[^|;&]*|printf\b[^|;&]*|/bin/true)?\s*$")
 _ALLOWS = re.compile(r"^\s*(?:-\s*)?(?:continue-on-error|allow_failure)\s*:\s*(?:true|yes)\b")
+_NO_COMMAND = re.compile(r"\s*(?:-\s*)?(?:if|name|uses|needs|id|key|files?|path|with|env)\s*:")
 _OFF = re.compile(r"^\s*(?:-\s*)?if\s*:\s*(?:\$\{\{\s*)?(?:false|0)\b|^\s*when\s*:\s*(?:never|manual)\b")
 
 
@@ -155,7 +156,7 @@ def _steps(change: Change) -> Iterator[Found]:
         allows = _ALLOWS.match(line)
         if not allows and not _OFF.match(line):
             continue
-        step = _step(change.new, number)
+        step = [text for text in _step(change.new, number) if not _NO_COMMAND.match(text)]
         checks = any(is_check(text) or _LINTS.search(text) for text in step)
         before = {squeezed(text) for text in change.old}
         known = checks and any(squeezed(text) in before for text in step if is_check(text) or _LINTS.search(text))
