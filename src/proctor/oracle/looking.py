@@ -26,7 +26,7 @@ from proctor.oracle.gaming.change import Language, is_test, language_of
 from proctor.text import safe_line
 from proctor.words import Gaming, Weight
 
-SECONDS = 15.0
+SECONDS = 20.0
 """Time that a look may take; it has less of the processor."""
 MOST = 20
 """Findings of a weight that a row names; the iteration's folder has all."""

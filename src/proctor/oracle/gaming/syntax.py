@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TELLING = (
+    ast.Call, ast.Compare, ast.Subscript, ast.Attribute, ast.Constant, ast.Assign, ast.Import, ast.ImportFrom,
+    ast.ClassDef, *FUNCTIONS,
+)  # fmt: skip
 
 
+@lru_cache(maxsize=64)
 def parsed(text: str | None) -> ast.Module | None:
     """The tree of a source; None for no source, and for text that is none."""
     if text is None:
@@ -89,9 +95,9 @@ def documents(tree: ast.AST) -> set[int]:
 
 
 def on_lines(tree: ast.AST, lines: Iterable[tuple[int, str]]) -> Iterator[ast.AST]:
-    """What begins on some lines of a source."""
+    """What the rules look at, of what begins on some lines of a source."""
     numbers = {number for number, _ in lines}
-    return (node for node in ast.walk(tree) if getattr(node, "lineno", 0) in numbers)
+    return (node for node in ast.walk(tree) if isinstance(node, _TELLING) and node.lineno in numbers)
 
 
 def same(one: ast.AST | list[ast.stmt], other: ast.AST | list[ast.stmt]) -> bool:
