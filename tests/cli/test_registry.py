@@ -38,6 +38,7 @@ CONTRACTED = [
     "undo",
     "prune",
     "export",
+    "audit",
     "extend",
     "sandbox",
     "demo",

@@ -72,7 +72,7 @@ def events_in(output: str) -> list[dict[str, Any]]:
 
 
 def test_all_samples_are_there() -> None:
-    assert SAMPLES == ["csv_tool", "gamer", "overspend", "plateau", "restless", "unruly"]
+    assert SAMPLES == ["csv_tool", "gamer", "half_checked", "overspend", "plateau", "restless", "unruly"]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

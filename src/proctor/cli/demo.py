@@ -34,6 +34,7 @@ def demo(given: argparse.Namespace) -> int:
     allow_weak(workspace)
     sys.stdout.flush()
     given.dir = workspace
+    given.no_audit = True  # it shows the loop, and is short
     given.headless = run.is_headless(given)
     with operator(workspace, given.headless):
         return run.run(given)

@@ -64,7 +64,8 @@ def attach(given: argparse.Namespace) -> int:
 
 def flags(given: argparse.Namespace) -> list[str]:
     """The flags that the supervisor itself needs."""
-    return [*(["--once"] if given.once else []), *(["--yes"] if given.yes else [])]
+    wanted = (("--once", given.once), ("--yes", given.yes), ("--no-audit", getattr(given, "no_audit", False)))
+    return [flag for flag, on in wanted if on]
 
 
 def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> int:
@@ -265,12 +266,14 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
     from proctor.supervisor import offline, past
     from proctor.tui import app
 
+    quiet = ["--no-audit"] if getattr(given, "no_audit", False) else []
+
     def begin() -> None:
         with contextlib.suppress(NoJournal), Client(workspace) as client:
             if (client.state().why or "").startswith("plateau:"):
-                start_supervisor(workspace, ["--reset-plateau"])
+                start_supervisor(workspace, ["--reset-plateau", *quiet])
                 return
-        start_supervisor(workspace, [])
+        start_supervisor(workspace, quiet)
 
     carry_out: Callable[[str, dict[str, object]], str] = lambda verb, args: offline.carry_out(workspace, verb, args)  # noqa: E731
     code = app.run(

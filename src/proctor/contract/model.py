@@ -287,6 +287,9 @@ class Progress(Section):
     regression: Share = 25
     """Per cent of an iteration's active time that checks of verified tasks may take after a pass, one check at the
     least; 0: only after the last task, when all of them run again."""
+    audit: Annotated[Duration | None, BeforeValidator(never)] = 10 * 60_000
+    """How long the audit of the checks may run by itself in one session, in idle time; `never`: only `proctor audit`
+    measures them."""
     on_failed: OnFailed = OnFailed.KEEP
     on_tampering: OnTampering = OnTampering.ESCALATE
     on_suspicion: OnTampering = OnTampering.RECORD

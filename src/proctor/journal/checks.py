@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from proctor.journal.events import Audited
 from proctor.journal.state import State
 from proctor.words import TaskStatus
@@ -30,3 +32,41 @@ def said(state: State) -> str:
     """The share in words."""
     found = share(state)
     return "checks unmeasured" if found is None else f"checks catch {int(found * 100)}%"
+
+
+def caught(one: Audited) -> float | None:
+    """The share of one task; None where nothing of it is measured."""
+    return round(one.caught / one.measured, 4) if one.measured else None
+
+
+def report(state: State) -> dict[str, Any]:
+    """What `audit --json` prints."""
+    known = {one.task: one for one in audits(state)}
+    total = share(state)
+    return {
+        "caught": None if total is None else round(total, 4),
+        "tasks": [
+            _entry(known.get(task.id) or Audited(task=task.id, why="not measured yet"), task.task, task.status)
+            for task in state.tasks
+        ],
+    }
+
+
+def _entry(one: Audited, task: str, status: TaskStatus) -> dict[str, Any]:
+    return {
+        "id": one.task,
+        "task": task,
+        "status": status,
+        "caught": caught(one),
+        "unverified": [
+            {"file": place.file, "lines": list(place.lines), "why": place.why or "the check passes without it"}
+            for place in one.unverified
+        ],
+        "unverified_more": one.more,
+        "parts": one.parts,
+        "measured": one.measured,
+        "flaky": one.flaky,
+        "vacuous": one.vacuous,
+        "why": one.why,
+        "seconds": one.seconds,
+    }

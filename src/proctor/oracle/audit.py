@@ -15,7 +15,7 @@ from enum import StrEnum
 
 import msgspec
 
-from proctor.journal.events import CheckFact, TaskId, Unverified
+from proctor.journal.events import CheckFact, Unverified
 from proctor.text import safe_line
 from proctor.words import Verdict
 
@@ -120,10 +120,19 @@ def _whole(path: str, found: Sequence[Part]) -> Part:
 
 
 def _part(path: str, content: bytes, hunk: Hunk) -> Part:
-    last = max(hunk.line, hunk.line + hunk.count - 1)
-    blocks = [Part(path, one, (one.line, one.line + one.count - 1)) for one in blocks_of(content, hunk)]
+    blocks = [Part(path, one, _lines(content, one)) for one in blocks_of(content, hunk)]
     told = tuple(one for one in blocks if one.hunk and not says_nothing(path, content, one.hunk))
-    return Part(path, hunk, (hunk.line, last), blocks=told if len(blocks) > 1 else ())
+    return Part(path, hunk, _lines(content, hunk), blocks=told if len(told) > 1 else ())
+
+
+def _lines(content: bytes, hunk: Hunk) -> tuple[int, int]:
+    """The first and the last line that is not blank; the place, where nothing is left."""
+    told = [n for n, line in enumerate(_new(content, hunk), hunk.line) if line.strip()]
+    return (told[0], told[-1]) if told else (hunk.line, max(hunk.line, hunk.line + hunk.count - 1))
+
+
+def _new(content: bytes, hunk: Hunk) -> list[bytes]:
+    return lines_of(content)[hunk.line - 1 : hunk.line - 1 + hunk.count]
 
 
 def hunks(patch: bytes) -> list[Hunk]:
@@ -178,7 +187,7 @@ def blocks_of(content: bytes, hunk: Hunk) -> list[Hunk]:
     """The blocks of lines that were only added: each begins after a blank line, no deeper than the first."""
     if hunk.old:
         return []
-    lines = lines_of(content)[hunk.line - 1 : hunk.line - 1 + hunk.count]
+    lines = _new(content, hunk)
     told = [line for line in lines if line.strip()]
     if not told:
         return []
@@ -198,9 +207,8 @@ def _depth(line: bytes) -> int:
 def says_nothing(path: str, content: bytes, hunk: Hunk) -> bool:
     """Whether a program means the same without a hunk: nothing in it but comments, docstrings and blank lines."""
     suffix = path.rpartition("/")[2].rpartition(".")[2]
-    new = lines_of(content)[hunk.line - 1 : hunk.line - 1 + hunk.count]
     comment = _COMMENT.get(suffix, _BLANK)
-    if all(comment.match(line) for line in (*hunk.old, *new)):
+    if all(comment.match(line) for line in (*hunk.old, *_new(content, hunk))):
         return True
     return suffix in ("py", "pyi") and len(content) <= MOST_PARSED and _same(content, without(content, hunk))
 

@@ -18,7 +18,7 @@ from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
 from proctor.repository import aside
-from proctor.supervisor import inbox, judging, loop, process, report, startup
+from proctor.supervisor import auditor, inbox, judging, loop, process, report, startup
 from proctor.supervisor.act import count_output, watch_limits, watch_repositories, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
@@ -117,6 +117,7 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     s, desk = await startup.open_session(workspace, lock, contract, options)
     beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
     beside |= {asyncio.create_task(watch_repositories(s)), asyncio.create_task(tidy(s))}
+    beside |= {asyncio.create_task(auditor.beside(s))}
     looping = asyncio.create_task(loop.run(s, desk))
     stop = inbox.new_order("stop", s.state.session, s.journal.token, "SIGTERM", {})
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, s.interrupt, stop)
@@ -183,10 +184,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--yes", action="store_true")
     parser.add_argument("--reset-plateau", action="store_true")
     parser.add_argument("--thawed", action="store_true")
+    parser.add_argument("--no-audit", action="store_true")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     process.keep_to_itself()
-    options = Options(once=given.once, yes=given.yes, reset_plateau=given.reset_plateau, thawed=given.thawed)
+    options = Options(given.once, given.yes, given.reset_plateau, audit=not given.no_audit, thawed=given.thawed)
     workspace = given.workspace.resolve()
     try:
         contract = startup.preflight(workspace)

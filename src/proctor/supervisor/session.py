@@ -97,6 +97,8 @@ class Options:
     once: bool = False
     yes: bool = False
     reset_plateau: bool = False
+    audit: bool = True
+    """Measure the checks beside the loop."""
     thawed: bool = False
     """A worker that asks is left unfrozen: to see whether it suspends by itself."""
 

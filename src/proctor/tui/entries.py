@@ -240,6 +240,17 @@ def _regressed(e: ev.Regressed) -> Told:
     return "lost", f"task {e.task} fails again and is open: {e.reason}{back}", Role.DANGER
 
 
+def _audited(e: ev.Audited) -> Told:
+    if e.why:
+        return "audit", f"task {e.task}: {e.why}", Role.DIM
+    if not e.checkpoint:
+        word = "passes before the work" if e.vacuous else "is flaky" if e.flaky else ""
+        return ("audit", f"the check of task {e.task} {word}", Role.ATTENTION) if word else None
+    text = f"task {e.task}: its check catches {e.caught:,} of {e.measured:,} parts taken out"
+    first = f"; nothing verifies {e.unverified[0].where}" if e.unverified else ""
+    return "audit", f"{text}{first}{', and it is flaky' if e.flaky else ''}", Role.DIM
+
+
 def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
     if e.checkpoint is CheckpointKind.SAFETY:
         return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything {e.note or 'before a rollback'}", Role.DIM
@@ -400,6 +411,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.ClaimRecorded: lambda e: ("claims", f"{CLAIM} task {e.task} {e.status}" + (f": {e.why}" if e.why else "")),
     ev.Judged: _judged,
     ev.Regressed: _regressed,
+    ev.Audited: _audited,
     ev.FalseClaim: lambda e: ("claim", f"task {e.task} was claimed done, the check says {e.verdict}", Role.STRONG),
     ev.Tampered: _tampered,
     ev.Suspected: _suspected,

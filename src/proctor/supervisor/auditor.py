@@ -1,0 +1,214 @@
+"""The audit of the checks as a process: beside the loop while a supervisor is up, or by itself where none is.
+
+Beside the loop it is a process of its own with nothing but idle time, and so is all that it starts: what the loop
+judges never waits for it, and the supervisor's sandboxes are not its own. Its words are the rows that are to be
+written, a line each; it ends with its supervisor, however that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import platform
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from proctor.contract.load import load
+from proctor.contract.model import Contract
+from proctor.errors import ProctorError
+from proctor.journal import events as ev
+from proctor.journal.state import State
+from proctor.journal.store import Journal, Reader, journal_path
+from proctor.sandbox import kill
+from proctor.sandbox.choose import choose
+from proctor.sandbox.limits import Bounds
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.running import DEVNULL, Backend, Running
+from proctor.supervisor import process
+from proctor.supervisor.auditing import FOLDER, Auditor, Results, contradicted
+from proctor.supervisor.session import Session
+from proctor.trees import remove_tree, scratch_folder
+from proctor.words import TaskStatus
+
+LOOK_EVERY = 1.0
+"""Seconds between looks at whether there is something to measure."""
+PATIENCE = 5.0
+"""Seconds that what it ran has to be gone."""
+LONGEST = 1 << 20
+"""Bytes of a row."""
+FULL_BUDGET = 10 * 60.0
+"""Seconds, where the contract says `never` and a person asks all the same."""
+_DEATH = 1
+_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+_IDLE_CLASS = 3 << 13
+_LAST_IN_GROUP = '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec "$@"'
+
+
+class Idle(Backend):
+    """A backend whose commands run when nothing else wants the processor. They inherit that, but for the scheduling
+    group of their session, where the kernel makes such groups: each session's gets an equal share."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.name = backend.name
+
+    def describe(self) -> str:
+        return self._backend.describe()
+
+    def selftest(self, policy: Policy) -> Bounds:
+        return self._backend.selftest(policy)
+
+    def launch(
+        self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
+    ) -> Running:
+        command = ["/bin/sh", "-c", _LAST_IN_GROUP, "sh", *argv]
+        return self._backend.launch(command, policy, stdin=stdin, stdout=stdout, stderr=stderr)
+
+
+def be_idle() -> None:
+    """Have this process, and all that it will start, run only when nothing else wants the processor or the disk."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, 19)
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text("19")
+    if (call := _IOPRIO_SET.get(platform.machine())) is not None:
+        ctypes.CDLL(None).syscall(call, 1, 0, _IDLE_CLASS)
+
+
+# --- beside the loop ------------------------------------------------------------------------------
+
+
+async def beside(s: Session) -> None:
+    """Measure each task that is verified, for as long as the session lasts. Never ends by itself."""
+    measured: object = None
+    while True:
+        await asyncio.sleep(LOOK_EVERY)
+        done = {(task.id, task.checkpoint) for task in s.state.tasks if task.status is TaskStatus.DONE}
+        wanted = s.options.audit and s.terms.contract.progress.audit and not s.disk.said
+        if wanted and done and done != measured:
+            measured = done
+            await _measure(s)
+
+
+async def _measure(s: Session) -> None:
+    """Run the process to its end and write its rows; whatever ends this ends it, and takes its copies away."""
+    with scratch_folder("proctor-audit-") as scratch:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-P", "-m", "proctor.supervisor.auditor", str(s.workspace), str(os.getpid()), str(scratch)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            limit=LONGEST,
+            cwd="/",
+        )
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            while line := await child.stdout.readline():
+                take(s.append, s.state, msgspec.json.decode(line, type=ev.Audited))
+            said = (await child.stderr.read(LONGEST)).decode("utf-8", "replace").strip().splitlines()
+            if await child.wait():
+                s.log_once("audit", f"the checks could not be measured: {said[-1] if said else child.returncode}")
+        except (ValueError, msgspec.MsgspecError) as error:
+            s.log_once("audit", f"the checks could not be measured: {error}")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()  # with nothing but idle time it could take long to end by itself
+            await child.wait()
+            await asyncio.to_thread(_end_checks)
+
+
+def _end_checks() -> None:
+    """What it ran dies with it; on a busy machine that takes a moment."""
+    until = time.monotonic() + PATIENCE
+    while kill.end_orphans() and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def take(append: Callable[[ev.Audited], object], state: State, row: ev.Audited) -> None:
+    """Write a row where it says something new."""
+    known = next((one for one in state.audited if one.task == row.task), None)
+    if known != row and (row.measured or row.why or row.vacuous or row.flaky or known):
+        append(row)
+
+
+def main(arguments: list[str]) -> int:
+    """The process beside the loop: `WORKSPACE PID SCRATCH`, of the supervisor that it belongs to, and of its copies."""
+    workspace, supervisor, tempfile.tempdir = Path(arguments[0]), int(arguments[1]), arguments[2]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    ctypes.CDLL(None).prctl(_DEATH, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != supervisor:
+        return 0
+    be_idle()
+    process.keep_to_itself()
+
+    def said(row: ev.Audited) -> None:
+        sys.stdout.buffer.write(msgspec.json.encode(row) + b"\n")
+        sys.stdout.buffer.flush()
+
+    try:
+        contract = load(workspace)
+        with contextlib.suppress(BrokenPipeError):
+            measure(workspace, contract, None, said, idle=True)
+    except ProctorError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    finally:
+        remove_tree(tempfile.tempdir)  # where the supervisor is gone, nobody else does
+    return 0
+
+
+# --- where no supervisor is up --------------------------------------------------------------------
+
+
+def offline(workspace: Path, seconds: float | None, said: Callable[[ev.Audited], None]) -> None:
+    """Take the workspace's lock, measure for so long (as the contract says if None), and write the rows."""
+    contract = load(workspace)
+    with process.Lock(process.state_dir_of(workspace)) as lock:
+        journal = Journal(journal_path(lock.path.parent))
+        lock.name(journal.token)
+
+        def row(one: ev.Audited) -> None:
+            take(journal.append, journal.state(), one)
+            said(one)
+
+        try:
+            budget = (contract.progress.audit or FULL_BUDGET * 1000) / 1000
+            measure(workspace, contract, budget if seconds is None else seconds, row, idle=False)
+        finally:
+            journal.close()
+
+
+def measure(
+    workspace: Path, contract: Contract, seconds: float | None, said: Callable[[ev.Audited], None], *, idle: bool
+) -> None:
+    """Measure what is not measured yet, for so long; with None for what is left of the contract's time."""
+    folder = process.state_dir_of(workspace)
+    with Reader(journal_path(folder)) as reader:
+        state = reader.state()
+        unsteady = contradicted(reader.rows(kinds=("judged",)))
+    results = Results(folder / FOLDER)
+    try:
+        backend = choose(contract.sandbox.kind)
+        auditor = Auditor(
+            workspace, folder, contract, state, Idle(backend) if idle else backend, results, said, unsteady
+        )
+        left = (contract.progress.audit or 0) / 1000 - results.seconds
+        auditor.run(left if seconds is None else seconds)
+    finally:
+        results.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
