@@ -110,6 +110,8 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
         pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
         changes = [change for pair in pairs if (change := _texts(pair)) is not None]
         back = [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]]
+        if not (changes or back or left_out):
+            return Seen()
         answer = _ask({"changes": changes, "frozen": back, "tests": _tests(frozen), "told": list(what.told)})
         own = _news(answer.own, store, what.before, frozen)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:

@@ -72,6 +72,12 @@ class Change:
         return is_test(self.path)
 
     @cached_property
+    def is_collected(self) -> bool:
+        """Whether a runner takes the file for tests; others in tests' folders are data and programs."""
+        *folders, name = PurePosixPath(self.path).parts
+        return bool(_TEST_NAME.fullmatch(name)) or (self.language is Language.RUST and folders[-1:] == ["tests"])
+
+    @cached_property
     def old(self) -> list[str]:
         return (self.before or "").splitlines()
 

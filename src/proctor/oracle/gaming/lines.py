@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.patterns import (
@@ -62,7 +63,7 @@ def _applies(rule: Rule, change: Change, inside: bool) -> bool:
     if rule.where == "both":
         return True
     if rule.where == "tests":
-        return inside
+        return inside and (rule.kind is not Gaming.EXIT or change.is_collected or change.language is R)
     return not inside and not CONFIG.fullmatch(change.path)
 
 
@@ -137,6 +138,8 @@ def _blocks(change: Change) -> Iterator[Found]:
         if name not in old:
             continue
         had, has = (len(checks.findall(text)) for text in (old[name][1], body))
+        if had and not _leaves_early(old[name][1], checks) and _leaves_early(body, checks):
+            yield found(change, Gaming.ASSERTION, T, line, f"{name} leaves before what it asserts")
         if had and not has:
             calls = set(re.findall(r"(\w+)\s*\(", body)) - set(re.findall(r"(\w+)\s*\(", old[name][1]))
             yield found(change, Gaming.ASSERTION, W if calls else T, line, f"{name} asserted and does so no more")
@@ -150,6 +153,17 @@ def _blocks(change: Change) -> Iterator[Found]:
     if gone and len(new) < len(old) and not re.search(r"\.each\b|range tests|range cases", change.after or ""):
         line = old[gone[0]][0]
         yield found(change, Gaming.ASSERTION, W, line, f"{gone[0]} is gone", gone=True)
+
+
+def _leaves_early(body: str, checks: re.Pattern[str]) -> bool:
+    """Whether a test returns, on no condition, before the first thing that can fail."""
+    lines = [line.strip() for line in body.splitlines() if line.strip()]
+    for above, line in pairwise(lines):
+        if checks.search(line):
+            return False
+        if re.fullmatch(r"return;?", line) and (above is lines[0] or not re.search(r"[{:]$", above)):
+            return True
+    return False
 
 
 def _tests(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:

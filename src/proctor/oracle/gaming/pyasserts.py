@@ -78,12 +78,16 @@ def _is_check(node: ast.AST, helpers: set[str]) -> bool:
 
 def _empty(change: Change, node: Function, twin: Function | None, name: str) -> Iterator[Found]:
     """Assertions that cannot fail, and failures that are swallowed."""
+    weight = Weight.TAMPERING if twin is not None else Weight.SUSPICION
+    leaving = next((n for n, part in enumerate(node.body) if isinstance(part, ast.Return)), None)
+    if leaving is not None and any(_checks(part, set()) for part in node.body[leaving:]):
+        line = node.body[leaving].lineno
+        yield found(change, Gaming.ASSERTION, weight, line, f"{name} leaves before what it asserts")
     known = {shape(part) for part in ast.walk(twin)} if twin else set()
     for part in ast.walk(node):
         if not isinstance(part, ast.Assert | ast.Call | ast.Try | ast.With) or shape(part) in known:
             continue
         if why := _always(part) or _swallows(part):
-            weight = Weight.TAMPERING if twin is not None else Weight.SUSPICION
             yield found(change, Gaming.ASSERTION, weight, part.lineno, f"{name}: {why}")
         elif twin is not None and _reflects(part):
             why = f"{name}: it compares a thing with itself"

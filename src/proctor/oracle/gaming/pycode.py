@@ -22,6 +22,7 @@ from proctor.words import Gaming, Weight
 
 _LEAVES = ("sys.exit", "exit", "quit", "SystemExit", "pytest.exit", "os.abort")
 _LEAVES_HARD = ("os._exit", "posix._exit")
+_BECOMES = ("os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execlp")
 _DOORS = re.compile(
     r"(?:main|cli|run|app|usage|help|version|exit|quit|stop|shutdown|terminate|handle|on_|do_|cmd_).*"
     r"|.*(?:_main|_cli|_command|_cmd|_handler|_callback|exit|quit)"
@@ -59,14 +60,15 @@ def _exits(change: Change, new: ast.Module, fresh: list[ast.AST]) -> Iterator[Fo
     if not leaving and not any(isinstance(node, ast.Assign) for node in fresh):
         return
     callees = {id(node.func) for node in ast.walk(new) if isinstance(node, ast.Call)}
-    importing = {id(part) for statement in at_import(new) for part in own(statement)}
+    top = list(at_import(new))
+    importing = {id(part) for statement in top for part in own(statement)}
     homes = {id(part): home for home in _outermost(new) for part in ast.walk(home)}
     for node, name in leaving:
         if id(node) in callees:
             continue
         quiet = _is_success(node)
         home = homes.get(id(node))
-        at_once = id(node) in importing
+        at_once = id(node) in importing or node in top
         weight = _hard(node, home, at_once) if name in _LEAVES_HARD else _soft(change, name, home, at_once, quiet)
         if weight is not None:
             why = f"{name} leaves{' with success' if quiet else ''}{', at import' if at_once else ''}"
@@ -81,9 +83,11 @@ def _is_status(targets: list[ast.expr]) -> bool:
 
 
 def _leaves(node: ast.AST) -> str:
-    """What ends the process: a call, or `os._exit` handed to somebody who calls it."""
+    """What ends the process: a call, a bare `raise SystemExit`, or `os._exit` handed to somebody who calls it."""
+    if isinstance(node, ast.Raise):
+        return "SystemExit" if isinstance(node.exc, ast.Name) and node.exc.id == "SystemExit" else ""
     name = dotted(node) if isinstance(node, ast.Call | ast.Attribute) else ""
-    known = (*_LEAVES, *_LEAVES_HARD) if isinstance(node, ast.Call) else _LEAVES_HARD
+    known = (*_LEAVES, *_LEAVES_HARD, *_BECOMES) if isinstance(node, ast.Call) else _LEAVES_HARD
     return name if name in known else ""
 
 
@@ -97,7 +101,10 @@ def _outermost(tree: ast.AST) -> Iterator[Function]:
 
 def _is_success(node: ast.AST) -> bool:
     """Whether a call leaves with status 0, as it does without one."""
-    if not isinstance(node, ast.Call) or node.keywords or dotted(node) == "os.abort":
+    if isinstance(node, ast.Raise):
+        return True
+    name = dotted(node)
+    if not isinstance(node, ast.Call) or node.keywords or name == "os.abort" or name in _BECOMES:
         return False
     first = node.args[0] if node.args else ast.Constant(0)
     return isinstance(first, ast.Constant) and first.value in (0, None, False)
@@ -113,13 +120,14 @@ def _hard(node: ast.AST, home: Function | None, at_once: bool) -> Weight | None:
 def _soft(change: Change, name: str, home: Function | None, at_once: bool, quiet: bool) -> Weight | None:
     """Programs end themselves; libraries and tests do not, and least of all with success."""
     program = (change.after or "").startswith("#!") or bool(_PROGRAMS.fullmatch(change.path))
+    program = program or (change.is_test and not change.is_collected)
     if at_once:
-        if quiet and (change.is_test or not program):
+        if (quiet or name in _BECOMES) and not program:
             return Weight.TAMPERING
-        return Weight.SUSPICION if change.is_test else None
+        return Weight.SUSPICION if change.is_collected else None
     if home is None or not quiet:
         return None
-    if change.is_test:
+    if change.is_collected:
         expected = any(isinstance(part, ast.Name) and part.id == "SystemExit" for part in ast.walk(home))
         return Weight.TAMPERING if name == "pytest.exit" else None if expected else Weight.SUSPICION
     door = program or _DOORS.fullmatch(home.name) or _PROGRAM.search(change.after or "")
@@ -150,7 +158,7 @@ def _agrees(node: ast.stmt) -> str:
     if isinstance(node, FUNCTIONS) and node.name in ("__eq__", "__ne__"):
         body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Constant):
-            return node.name if body[0].value.value is (node.name == "__eq__") else ""
+            return node.name if bool(body[0].value.value) is (node.name == "__eq__") else ""
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and is_true(node.value.body):
         return next((name for target in node.targets if (name := dotted(target)) == "__eq__"), "")
     return ""

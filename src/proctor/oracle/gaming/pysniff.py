@@ -53,7 +53,7 @@ def _asks(node: ast.AST) -> tuple[Weight, str] | None:
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
         runner = node.col_offset == 0 and any(_RUNNERS.fullmatch(name.partition(".")[0]) for name in names)
         return (Weight.SUSPICION, "a source imports the test runner") if runner else None
-    if not isinstance(node, ast.Compare | ast.Call | ast.Subscript):
+    if not isinstance(node, ast.Compare | ast.Call | ast.Subscript | ast.BinOp):
         return None
     parts = list(islice(ast.walk(node), _PARTS))
     asked = {dotted(part) for part in parts if isinstance(part, ast.Attribute | ast.Name)}

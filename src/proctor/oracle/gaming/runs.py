@@ -42,12 +42,22 @@ def look(change: Change) -> Iterator[Found]:
         case Language.MAKE:
             yield from _lines(change)
             yield from _targets(change)
+            yield from _gone(change)
         case Language.SHELL:
             yield from _lines(change)
             yield from _script(change)
+            yield from _gone(change)
         case Language.CI:
             yield from _lines(change)
             yield from _steps(change)
+            yield from _gone(change)
+
+
+def _gone(change: Change) -> Iterator[Found]:
+    """A file that ran checks and runs none any more."""
+    removed = [number for number, line in change.removed if is_check(line) and not line.lstrip().startswith("#")]
+    if removed and not any(is_check(line) and not line.lstrip().startswith("#") for line in change.new):
+        yield found(change, Gaming.MASKED, W, removed[0], "no check is run here any more", gone=True)
 
 
 def is_check(line: str) -> bool:
@@ -132,7 +142,9 @@ def _targets(change: Change) -> Iterator[Found]:
     old, new = _recipes(change.old), _recipes(change.new)
     for name, (number, recipe) in new.items():
         was = old.get(name)
-        if was and any(map(is_check, was[1])) and recipe and all(_NOTHING.match(line.strip()) for line in recipe):
+        bare = re.fullmatch(r"[^:]*:\s*;?\s*", change.new[number - 1])
+        idle = all(_NOTHING.match(line.strip()) for line in recipe) if recipe else bare
+        if was and any(map(is_check, was[1])) and idle:
             yield found(change, Gaming.MASKED, T, number, f"the target {name} ran a check and does so no more")
 
 
@@ -165,8 +177,6 @@ def _steps(change: Change) -> Iterator[Found]:
             yield found(
                 change, Gaming.MASKED if allows else Gaming.SKIP, T if known else W, number, f"a check that {what}"
             )
-        elif allows:
-            yield found(change, Gaming.MASKED, W, number, "a step that may fail")
 
 
 def _step(lines: list[str], number: int) -> list[str]:

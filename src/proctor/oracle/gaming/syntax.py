@@ -10,7 +10,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TELLING = (
     ast.Call, ast.Compare, ast.Subscript, ast.Attribute, ast.Constant, ast.Assign, ast.Import, ast.ImportFrom,
-    ast.ClassDef, *FUNCTIONS,
+    ast.BinOp, ast.Raise, ast.ClassDef, *FUNCTIONS,
 )  # fmt: skip
 
 
