@@ -6,15 +6,15 @@ without touching a test, so they belong to the frozen set (`freeze.py`) and are 
 
 from __future__ import annotations
 
-import configparser
 import json
 import os
 import re
 import stat
-import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+
+from proctor.oracle import locks, settings
+from proctor.oracle.tools import is_tool
 
 OWN = frozenset({".git", ".proctor"})
 """Folders at the top that belong to nobody's tests."""
@@ -25,11 +25,32 @@ CACHE = "__pycache__"
 _ANYWHERE = frozenset({"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 _START_UP = frozenset({"sitecustomize", "usercustomize"})
 _SITE = frozenset({"site-packages", "dist-packages"})
-_AT_TOP = re.compile(
-    r"(?:GNUm|[Mm])akefile|noxfile\.py|\.coveragerc|[Jj]ustfile|Taskfile\.ya?ml"
-    r"|(?:jest|vitest|vite|mocha|ava|karma|babel|playwright|cypress)\.config\.[A-Za-z.]+"
-    r"|\.(?:mocha|nyc|c8|babel)rc(?:\.[A-Za-z]+)?"
+_BUILD = re.compile(
+    r"(?:GNUm|[Mm])akefile|.+\.mk|noxfile\.py|tox\.toml|\.coveragerc|[Jj]ustfile|\.justfile|[Tt]askfile\.ya?ml|\.actrc"
+    r"|(?:jest|vitest|vite|mocha|ava|karma|babel|playwright|cypress|jasmine|nightwatch|wdio|web-test-runner)"
+    r"\.(?:config|conf|setup|workspace|preset|projects)(?:\.[\w-]+)*\.[A-Za-z]+"
+    r"|\.(?:mocha|nyc|c8|babel|tap|jasmine|yarn|swc)rc(?:\.[A-Za-z]+)?|\.pnpmfile\.c?js|mocha\.opts|jasmine\.json"
+    r"|(?:nx|turbo|lerna)\.json|(?:Grunt|gulp)file\.[A-Za-z]+|build\.rs|rust-toolchain(?:\.toml)?|gradlew|mvnw"
+    r"|(?:gradlew|mvnw)\.(?:bat|cmd)|init\.gradle(?:\.kts)?"
 )
+"""Files by name that build tools and runners read in the folder that they start in."""
+_PLACED = re.compile(
+    r"(?:^|/)(?:\.cargo/config(?:\.toml)?|\.config/nextest\.toml|gradle/wrapper/[^/]+"
+    r"|(?:buildSrc|\.mvn|\.yarn/(?:releases|plugins))/.+)$"
+)
+"""The same, by their place below that folder."""
+_CI = re.compile(
+    r"\.(?:github/(?:workflows|actions)|circleci|buildkite|husky|woodpecker)/.+"
+    r"|\.(?:gitlab-ci|travis|drone|woodpecker|cirrus|appveyor|pre-commit-config)\.ya?ml|Jenkinsfile"
+    r"|azure-pipelines\.ya?ml|bitbucket-pipelines\.ya?ml|appveyor\.ya?ml|cloudbuild\.ya?ml|lefthook\.ya?ml"
+)
+"""What runs checks elsewhere, at the top; a new one decides nothing here."""
+MANIFESTS = frozenset(
+    """package.json pyproject.toml setup.cfg tox.ini Cargo.toml go.mod pom.xml build.gradle build.gradle.kts deno.json
+    Makefile makefile GNUmakefile""".split()  # noqa: SIM905 - a list to read
+)
+"""Files that make their folder one that checks may start in."""
+_MAIN = re.compile(rb"^func TestMain\(", re.MULTILINE)
 _IMPORTABLE = (".py", ".pyc", ".so", ".pyd")
 _IMPORT_ROOTS = frozenset({"src", "lib"})
 
@@ -51,33 +72,51 @@ RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY
 _FROM = re.compile(rb"^[ \t]*from[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 
-_TOML_TOOLS = re.compile(r"pytest|coverage|test|tox|nox|nose|^poe$|^taskipy$")
-_TOML_PARTS: Mapping[str, frozenset[str]] = {
-    "hatch": frozenset({"envs", "env", "scripts"}),
-    "pdm": frozenset({"scripts"}),
-}
-_INI_SECTIONS = re.compile(r"pytest|coverage|test|tox|nox|nose|aliases")
 _PACKAGE_LIMIT = 1 << 20
-_PACKAGE_KEYS = re.compile(r"scripts|(?:jest|vitest|mocha|ava|tap|nyc|c8|babel|karma|cypress|playwright)(?:-.*)?")
+_PYTHON_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 
 
 def is_discovery(path: str) -> bool:
     """Whether a file that stands at this relative path before the work belongs to the frozen set."""
     name = path.rpartition("/")[2]
-    if name in _NODE_FILES or _AT_TOP.fullmatch(name):
-        return "node_modules" not in path.split("/")
-    return name in _SHARED or _runs_by_itself(path)
+    if name in _PYTHON_SETTINGS or _runs_by_itself(path) or vendored(path):
+        return True
+    if "node_modules" in path.split("/"):
+        return False
+    return is_shared(path) or bool(_BUILD.fullmatch(name) or _PLACED.search(path) or _CI.fullmatch(path))
 
 
-def is_added_discovery(path: str, read: Callable[[], bytes]) -> bool:
+def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[str] = ()) -> bool:
     """Whether a file that was not there before the work would change what the runner does.
 
-    Build and package files count at the top only, where checks start; deeper ones are the project's sources.
+    Build and package files count where checks start: at the top, and in `places`, the folders that had some before.
+    Deeper ones are the project's sources.
     """
-    name = path.rpartition("/")[2]
-    if name in _SHARED:
-        return (path == name or name not in _NODE_FILES) and relevant(path, read()) != {}
-    return (path == name and bool(_AT_TOP.fullmatch(name))) or _runs_by_itself(path)
+    folder, _, name = path.rpartition("/")
+    if locks.is_lock(path):
+        return locks.is_odd(path, read())
+    if settings.reader_of(path):
+        return (not folder or folder in places or name in _PYTHON_SETTINGS) and settings.part(path, read()) != {}
+    if found := _PLACED.search(path):
+        return not found.start() or path[: found.start()] in places
+    return ((not folder or folder in places) and bool(_BUILD.fullmatch(name))) or _runs_by_itself(path)
+
+
+def is_added_main(path: str, read: Callable[[], bytes]) -> bool:
+    """Whether a new Go test file beside frozen ones takes over their start and their exit code."""
+    return path.endswith("_test.go") and bool(_MAIN.search(read()))
+
+
+def vendored(path: str) -> str | None:
+    """The folder of the test tool that a file is of, where packages are part of the tree; None for other files."""
+    for top in ("node_modules/", "vendor/"):
+        before, found, rest = path.rpartition(top)
+        if found and (not before or before.endswith("/")):
+            parts = rest.split("/")
+            for depth in range(1, min(5, len(parts))):
+                if is_tool("/".join(parts[:depth])):
+                    return before + top + "/".join(parts[:depth])
+    return None
 
 
 def top_module(path: str) -> str | None:
@@ -103,18 +142,7 @@ def imports(source: bytes) -> set[str]:
 
 def is_shared(path: str) -> bool:
     """Whether the file also holds what a worker may rightly change, such as dependencies."""
-    return path.rpartition("/")[2] in _SHARED
-
-
-def relevant(path: str, data: bytes) -> Mapping[str, Any] | None:
-    """The part of a shared file that tells test runners what to do, {} if none, None if it cannot be read.
-
-    The rest (dependencies, metadata, linters) is the project's own: an edit there is no tampering.
-    """
-    try:
-        return _SHARED[path.rpartition("/")[2]](data.decode())
-    except (ValueError, configparser.Error, RecursionError):
-        return None
+    return locks.is_lock(path) or settings.reader_of(path) is not None
 
 
 def package_scripts(root: Path) -> dict[str, str]:
@@ -126,7 +154,8 @@ def package_scripts(root: Path) -> dict[str, str]:
         with open(os.open(root / "package.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             about = os.fstat(file.fileno())
             text = file.read(_PACKAGE_LIMIT) if stat.S_ISREG(about.st_mode) else b""
-        scripts = _package(text.decode()).get("scripts")
+        package = json.loads(text.decode())
+        scripts = package.get("scripts") if isinstance(package, dict) else None
     except (OSError, ValueError, RecursionError):
         return {}
     return {name: text for name, text in scripts.items() if isinstance(text, str)} if isinstance(scripts, dict) else {}
@@ -173,36 +202,3 @@ def _runs_by_itself(path: str) -> bool:
         or (name.partition(".")[0] in _START_UP and name.endswith(_IMPORTABLE))
         or (name.endswith(".pth") and folder.rpartition("/")[2] in _SITE)
     )
-
-
-def _toml(text: str) -> dict[str, Any]:
-    tools = tomllib.loads(text).get("tool", {})
-    if not isinstance(tools, dict):
-        raise ValueError("tool is not a table")
-    part = {name: table for name, table in tools.items() if _TOML_TOOLS.search(name)}
-    for name, keys in _TOML_PARTS.items():
-        table = tools.get(name)
-        part |= {f"{name}.{key}": table[key] for key in keys if isinstance(table, dict) and key in table}
-    return part
-
-
-def _ini(text: str) -> dict[str, Any]:
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, default_section="\0")
-    parser.read_string(text)
-    return {name: dict(parser[name]) for name in parser.sections() if _INI_SECTIONS.search(name)}
-
-
-def _package(text: str) -> dict[str, Any]:
-    data = json.loads(text)
-    if not isinstance(data, dict):
-        raise ValueError("not an object")
-    return {name: value for name, value in data.items() if _PACKAGE_KEYS.fullmatch(name)}
-
-
-_SHARED: Mapping[str, Callable[[str], dict[str, Any]]] = {
-    "pyproject.toml": _toml,
-    "setup.cfg": _ini,
-    "tox.ini": _ini,
-    "package.json": _package,
-}
-_NODE_FILES = frozenset({"package.json"})

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
+from proctor.oracle import discovery
 from proctor.text import safe_line
 
 MANIFEST, FILES, CURRENT = "manifest.json", "files", "current"
@@ -58,6 +59,22 @@ class Frozen:
     @cached_property
     def by_path(self) -> dict[str, Item]:
         return {item.path: item for item in self.items}
+
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """Folders that had a build or package file, in which checks may start."""
+        paths = (item.path.rpartition("/") for item in self.items)
+        return frozenset(folder for folder, _, name in paths if name in discovery.MANIFESTS)
+
+    @cached_property
+    def go_tests(self) -> frozenset[str]:
+        """Folders of Go packages with frozen tests."""
+        return frozenset(item.path.rpartition("/")[0] for item in self.items if item.path.endswith("_test.go"))
+
+    @cached_property
+    def vendored(self) -> frozenset[str]:
+        """Folders of test tools that are part of the tree."""
+        return frozenset(filter(None, (discovery.vendored(item.path) for item in self.items)))
 
     def content(self, item: Item) -> Path:
         """Where the bytes of a frozen file are kept."""

@@ -12,7 +12,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from proctor.oracle import discovery
+from proctor.oracle import discovery, locks, settings
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
@@ -36,7 +36,7 @@ def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
         elif path not in frozen.by_path and _is_foreign(tree, path, frozen):
             _remove(tree / path)
             changed.add(path)
-    for item in frozen.items:
+    for item in sorted(frozen.items, key=lambda item: locks.is_lock(item.path)):  # a lock follows its manifest
         if _differs(tree, item, frozen):
             changed.add(item.path)
             _lay(tree, item, frozen)
@@ -72,7 +72,9 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     return (
         frozen.protects(path)
         or _is_in_the_way(path, frozen)
-        or discovery.is_added_discovery(path, lambda: _read(tree / path))
+        or discovery.is_added_discovery(path, lambda: _read(tree / path), frozen.places)
+        or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, lambda: _read(tree / path)))
+        or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
     )
 
 
@@ -108,8 +110,22 @@ def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
         return False
     if item.declared or not discovery.is_shared(item.path):
         return True
-    before = discovery.relevant(item.path, _read(kept))
-    return before is None or before != discovery.relevant(item.path, _read(Path(full)))
+    limit = locks.LIMIT if locks.is_lock(item.path) else _PARSE_LIMIT
+    before, after = _read(kept, limit), _read(Path(full), limit)
+    if locks.is_lock(item.path):
+        return locks.is_swapped(item.path, before, after, lambda: _asks_anew(tree, item.path, frozen))
+    return not settings.is_same(item.path, before, after)
+
+
+def _asks_anew(tree: Path, lock: str, frozen: Frozen) -> bool:
+    """Whether a manifest that a lock follows, beside it or below, asks for other test tools than before."""
+    folder = lock.replace("vendor/modules.txt", "go.mod").rpartition("/")[0]
+    manifest = locks.MANIFESTS[lock.rpartition("/")[2]]
+    return any(
+        locks.asks(lock, _read(frozen.content(item))) != locks.asks(lock, _read(tree / item.path))
+        for item in frozen.items
+        if item.path.rpartition("/")[2] == manifest and item.path.startswith(f"{folder}/" if folder else "")
+    )
 
 
 def _lay(tree: Path, item: Item, frozen: Frozen) -> None:
@@ -126,11 +142,11 @@ def _remove(place: Path) -> None:
         raise OSError(errno.ENOTEMPTY, "it cannot be removed", str(place))
 
 
-def _read(place: Path) -> bytes:
+def _read(place: Path, limit: int = _PARSE_LIMIT) -> bytes:
     """The file's bytes; what is no plain file of a sane size reads as something no parser takes."""
     try:
         with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            data = file.read(_PARSE_LIMIT + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"\xff"
+            data = file.read(limit + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"\xff"
     except OSError:
         return b"\xff"
-    return data if len(data) <= _PARSE_LIMIT else b"\xff"
+    return data if len(data) <= limit else b"\xff"

@@ -1,0 +1,330 @@
+"""Files that hold both what test runners are told and what a worker may rightly change: which part is which. Pure.
+
+A part is a mapping. A value that is a frozenset may grow: a new script, a new member of a workspace is honest work.
+Any other value has to stay what it was.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+from proctor.oracle.tools import JVM, is_tool, redirected
+
+Part = dict[str, Any]
+
+_TOML_TOOLS = re.compile(r"pytest|coverage|test|tox|nox|nose|^poe$|^taskipy$")
+_TOML_PARTS: Mapping[str, frozenset[str]] = {
+    "hatch": frozenset({"envs", "env", "scripts"}),
+    "pdm": frozenset({"scripts"}),
+}
+_INI_SECTIONS = re.compile(r"pytest|coverage|test|tox|nox|nose|aliases")
+_PLUGINS = re.compile(r"pytest11|tox|nox|coverage|nose|unittest|hypothesis")
+_PACKAGE_KEYS = re.compile(
+    r"(?:jest|vitest|mocha|ava|tap|nyc|c8|babel|karma|cypress|playwright|jasmine|wireit|nx)(?:-.*)?|packageManager"
+)
+_TEST_SCRIPTS = re.compile(r"(?:pre|post).*|.*test.*|prepare|install")
+_NODE_TABLES = (
+    "dependencies",
+    "devDependencies",
+    "optionalDependencies",
+    "peerDependencies",
+    "overrides",
+    "resolutions",
+)
+_NPMRC = frozenset({"script-shell", "shell", "node-options", "ignore-scripts", "if-present", "userconfig", "prefix"})
+_CARGO_TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
+_CARGO_SWITCHES = ("test", "doctest", "bench", "harness")
+_CARGO_PROFILE = ("debug-assertions", "overflow-checks", "panic", "inherits", "package")
+_GO_KEPT = ("toolchain", "godebug")
+
+
+def part(path: str, data: bytes) -> Part | None:
+    """The part of a file that tells test runners what to do, {} if none, None if it cannot be read."""
+    reader = reader_of(path)
+    if reader is None:
+        return None
+    try:
+        return {name: value for name, value in reader(data.decode()).items() if value not in ({}, [], frozenset())}
+    except (ValueError, configparser.Error, RecursionError, ElementTree.ParseError):
+        return None
+
+
+def is_same(path: str, before: bytes, after: bytes) -> bool:
+    """Whether test runners are told the same as before; what cannot be read says something else."""
+    old, new = part(path, before), part(path, after)
+    if old is None or new is None:
+        return False
+    return all(_holds(old.get(name), new.get(name)) for name in old.keys() | new.keys())
+
+
+def _holds(old: object, new: object) -> bool:
+    if isinstance(old, frozenset) or isinstance(new, frozenset):
+        return frozenset(old or ()) <= frozenset(new or ())  # type: ignore[call-overload]
+    return old == new
+
+
+# --- Python -----------------------------------------------------------------------------------------
+
+
+def _pyproject(text: str) -> Part:
+    data = tomllib.loads(text)
+    tools, project = _table(data, "tool"), _table(data, "project")
+    found: Part = {name: table for name, table in tools.items() if _TOML_TOOLS.search(name)}
+    for name, keys in _TOML_PARTS.items():
+        table = tools.get(name)
+        found |= {f"{name}.{key}": table[key] for key in keys if isinstance(table, dict) and key in table}
+    found |= {f"plugin {name}": one for name, one in _table(project, "entry-points").items() if _PLUGINS.search(name)}
+    poetry, uv = _table(tools, "poetry"), _table(tools, "uv")
+    found |= {f"plugin {name}": one for name, one in _table(poetry, "plugins").items() if _PLUGINS.search(name)}
+    groups = [group.get("dependencies") for group in _table(poetry, "group").values() if isinstance(group, dict)]
+    extras = [*_table(project, "optional-dependencies").values(), *_table(data, "dependency-groups").values()]
+    lists = [project.get("dependencies"), *extras, uv.get("dev-dependencies"), uv.get("override-dependencies")]
+    for one in (_table(uv, "sources"), *lists, poetry.get("dependencies"), poetry.get("dev-dependencies"), *groups):
+        found |= redirected({"from": one})
+    return found
+
+
+def _pipfile(text: str) -> Part:
+    data = tomllib.loads(text)
+    return {**{name: data[name] for name in ("scripts",) if name in data}, **redirected(data)}
+
+
+def _requirements(text: str) -> Part:
+    lines = [line.partition(" #")[0].strip() for line in text.splitlines()]
+    return redirected({"from": [line for line in lines if "@" in line]})
+
+
+def _ini(text: str) -> Part:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, default_section="\0")
+    parser.read_string(text)
+    found: Part = {name: dict(parser[name]) for name in parser.sections() if _INI_SECTIONS.search(name)}
+    if parser.has_section("options.entry_points"):
+        points = parser["options.entry_points"]
+        found |= {f"plugin {name}": one for name, one in points.items() if _PLUGINS.search(name)}
+    return found
+
+
+# --- node -------------------------------------------------------------------------------------------
+
+
+def _package(text: str) -> Part:
+    data = _object(text)
+    found: Part = {name: value for name, value in data.items() if _PACKAGE_KEYS.fullmatch(name)}
+    scripts = data.get("scripts")
+    if isinstance(scripts, dict):
+        tests = {name: script for name, script in scripts.items() if _TEST_SCRIPTS.fullmatch(name)}
+        others = frozenset((name, str(script)) for name, script in scripts.items() if name not in tests)
+        found |= {"scripts": tests, "other scripts": others}
+    elif scripts is not None:
+        found["scripts"] = scripts
+    pnpm = _table(data, "pnpm")
+    tables = {name: data.get(name) for name in _NODE_TABLES}
+    tables |= {f"pnpm.{name}": pnpm.get(name) for name in ("overrides", "patchedDependencies")}
+    found |= redirected(tables)
+    members = data.get("workspaces")
+    members = members.get("packages") if isinstance(members, dict) else members
+    found["workspaces"] = frozenset(map(str, members)) if isinstance(members, list) else frozenset()
+    return found
+
+
+def _npmrc(text: str) -> Part:
+    pairs = (line.partition("=") for line in text.splitlines() if line.strip()[:1] not in ("#", ";"))
+    return {name.strip(): value.strip() for name, _, value in pairs if name.strip() in _NPMRC}
+
+
+def _deno(text: str) -> Part:
+    data = _object(text)
+    return {name: data[name] for name in ("tasks", "test", "bench", "importMap") if name in data}
+
+
+def _bunfig(text: str) -> Part:
+    data = tomllib.loads(text)
+    return {name: data[name] for name in ("test", "run", "preload") if name in data}
+
+
+# --- Rust and Go ------------------------------------------------------------------------------------
+
+
+def _cargo(text: str) -> Part:
+    data = tomllib.loads(text)
+    package, workspace = _table(data, "package"), _table(data, "workspace")
+    found: Part = {name: data[name] for name in ("test", "bench") if name in data}
+    for name, profile in _table(data, "profile").items():
+        found[f"profile {name}"] = {key: profile[key] for key in _CARGO_PROFILE if key in profile}
+    found |= {f"package.{name}": one for name, one in package.items() if name == "build" or name.startswith("auto")}
+    for name in ("lib", "bin", "example"):
+        for target in _listed(data.get(name)):
+            switches = {key: target[key] for key in _CARGO_SWITCHES if key in target}
+            if switches:
+                found[f"{name} {target.get('name', '')}"] = switches
+    found |= redirected({name: data.get(name) for name in _CARGO_TABLES})
+    found |= redirected({f"patch.{name}": one for name, one in _table(data, "patch").items()})
+    replaced = _table(data, "replace").items()
+    found |= {f"replace.{name}": one for name, one in replaced if is_tool(name.partition(":")[0])}
+    found |= {f"workspace.{name}": workspace[name] for name in ("exclude", "default-members") if name in workspace}
+    members = workspace.get("members")
+    found["members"] = frozenset(map(str, members)) if isinstance(members, list) else frozenset()
+    return found
+
+
+def _go(text: str) -> Part:
+    """The statements of a go.mod or go.work; blocks in brackets are many of the same."""
+    found: Part = {}
+    uses: set[str] = set()
+    block = ""
+    for raw in text.splitlines():
+        words = raw.partition("//")[0].split()
+        if words and words[-1] == "(":
+            block = words[0]
+            continue
+        if words[:1] == [")"]:
+            block = ""
+            continue
+        words = [block, *words] if block and words else words
+        if len(words) < 2:
+            continue
+        if words[0] in _GO_KEPT or (words[0] == "replace" and is_tool(words[1])):
+            found[f"{words[0]} {words[1]}"] = " ".join(words[2:])
+        elif words[0] == "use":
+            uses.add(words[1])
+    return {**found, "use": frozenset(uses)}
+
+
+# --- Java -------------------------------------------------------------------------------------------
+
+_BLOCK_NAMES = re.compile(
+    r"\s*(?:dependencies|repositories|plugins|pluginManagement|dependencyManagement|publishing)\s*\{"
+)
+_HONEST_LINES = re.compile(r"\s*(?:version|group|description|rootProject\.name)\b")
+_INCLUDES = re.compile(r"\s*include\b")
+_SWITCHES = re.compile(r"systemProp|test|skip|check|jvmargs|init", re.IGNORECASE)
+_GRADLE = re.compile(
+    r"test|check|sourceSets|ignoreFailures|exclude|filter|onlyIf|enabled|finalizedBy|doFirst|doLast|gradle\.|apply"
+    r"|allprojects|subprojects|afterEvaluate|exec|jacoco|System\.|whenReady",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(r"\b(?:files|fileTree|project)\s*\(")
+
+
+def _gradle(text: str) -> Part:
+    """Statements of a build script that have to do with tests: those at its top level, with all that they hold."""
+    kept, statement, depth = [], "", 0
+    for line in _without_comments(text).splitlines():
+        statement += line.strip() + "\n"
+        depth += line.count("{") + line.count("(") - line.count("}") - line.count(")")
+        if depth > 0:
+            continue
+        if _BLOCK_NAMES.match(statement):
+            lines = statement.splitlines()
+            kept += [one for one in lines if JVM.search(one) and _PLACES.search(one)]
+        elif not _HONEST_LINES.match(statement) and _GRADLE.search(statement):
+            kept.append(statement)
+        statement, depth = "", 0
+    return {"statements": [*kept, *([statement] if statement.strip() else [])]}
+
+
+def _gradle_settings(text: str) -> Part:
+    lines = [line.strip() for line in _without_comments(text).splitlines() if line.strip()]
+    named = [line for line in lines if _INCLUDES.match(line)]
+    projects = frozenset(name for line in named for name in re.findall(r"""["']([^"']+)["']""", line))
+    others = [line for line in lines if line not in named and not _HONEST_LINES.match(line)]
+    return {"projects": projects, "others": others}
+
+
+def _properties(text: str) -> Part:
+    pairs = (line.partition("=") for line in text.splitlines() if line.strip()[:1] not in ("#", "!"))
+    return {name.strip(): value.strip() for name, _, value in pairs if _SWITCHES.search(name)}
+
+
+def _pom(text: str) -> Part:
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("declares entities")
+    top = ElementTree.fromstring(text)  # noqa: S314 - what could grow is refused above
+    for element in top.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        element.text, element.tail = (element.text or "").strip(), ""
+    plugins = [
+        ElementTree.tostring(one, "unicode") for one in top.iter("plugin") if JVM.search(_said(one, "artifactId"))
+    ]
+    runs = [ElementTree.tostring(one, "unicode") for one in top.iter("plugin") if _said(one, "artifactId") in _ANT]
+    switches = {one.tag: one.text for table in top.iter("properties") for one in table if _SWITCHES.search(one.tag)}
+    places = {
+        name: [ElementTree.tostring(one, "unicode") for one in top.iter(name)]
+        for name in ("testSourceDirectory", "testResources", "profiles", "extensions")
+    }
+    local = [
+        ElementTree.tostring(one, "unicode") for one in top.iter("dependency") if one.find("systemPath") is not None
+    ]
+    modules = frozenset(one.text or "" for one in top.iter("module"))
+    return {"plugins": plugins, "runs": runs, "switches": switches, **places, "local": local, "modules": modules}
+
+
+_ANT = frozenset({"maven-antrun-plugin", "exec-maven-plugin", "gmavenplus-plugin", "groovy-maven-plugin"})
+
+
+def _said(element: ElementTree.Element, name: str) -> str:
+    return (element.findtext(name) or "").strip()
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/|(?m:^\s*//.*$)", "", text, flags=re.DOTALL)
+
+
+# --- all --------------------------------------------------------------------------------------------
+
+
+def _object(text: str) -> dict[str, Any]:
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    return data
+
+
+def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A table of a file; {} where there is none. ValueError where it is something else."""
+    table = data.get(name, {})
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{name} is not a table")
+    return table
+
+
+def _listed(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, Mapping)]
+
+
+_READERS: Mapping[str, Callable[[str], Part]] = {
+    "pyproject.toml": _pyproject,
+    "setup.cfg": _ini,
+    "tox.ini": _ini,
+    "Pipfile": _pipfile,
+    "package.json": _package,
+    ".npmrc": _npmrc,
+    "deno.json": _deno,
+    "deno.jsonc": _deno,
+    "bunfig.toml": _bunfig,
+    "Cargo.toml": _cargo,
+    "go.mod": _go,
+    "go.work": _go,
+    "build.gradle": _gradle,
+    "build.gradle.kts": _gradle,
+    "settings.gradle": _gradle_settings,
+    "settings.gradle.kts": _gradle_settings,
+    "gradle.properties": _properties,
+    "pom.xml": _pom,
+}
+NAMES = frozenset(_READERS)
+_REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.(?:txt|in)|constraints\.txt")
+
+
+def reader_of(path: str) -> Callable[[str], Part] | None:
+    name = path.rpartition("/")[2]
+    reader = _READERS.get(name)
+    if reader is None and name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
+        return _requirements
+    return reader

@@ -1,0 +1,87 @@
+"""Which packages run tests or say what they found, and where a manifest says that they come from. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_PYTHON = (
+    r"pytest(?:-.+)?|pluggy|iniconfig|coverage|hypothesis(?:-.+)?|tox(?:-.+)?|nox|nose2?|testtools|testfixtures|mock"
+)
+_NODE = (
+    r"jest(?:-.+)?|@jest/.+|(?:ts|babel|esbuild)-jest|@swc/jest|vitest(?:-.+)?|@vitest/.+|vite-node|mocha(?:-.+)?"
+    r"|chai(?:-.+)?|sinon(?:-.+)?|ava|tap|@tapjs/.+|tape|uvu|jasmine(?:-.+)?|karma(?:-.+)?|cypress|playwright(?:-.+)?"
+    r"|@playwright/.+|nyc|c8|istanbul-.+|expect|supertest|@testing-library/.+"
+)
+_RUST = (
+    r"proptest(?:-.+)?|quickcheck(?:-macros)?|pretty-assertions|similar-asserts|assert-.+|rstest(?:-.+)?|insta"
+    r"|criterion(?:-.+)?|trybuild|mockall(?:-.+)?|test-case(?:-.+)?|serial-test(?:-.+)?|libtest-mimic|nextest-.+"
+)
+_GO = (
+    r"github\.com/(?:stretchr/testify|onsi/ginkgo(?:/v\d+)?|onsi/gomega|google/go-cmp|golang/mock|smartystreets/.+)"
+    r"|gotest\.tools(?:/v\d+)?|gopkg\.in/check\.v\d|go\.uber\.org/mock|pgregory\.net/rapid"
+)
+JVM = re.compile(r"junit|testng|mockito|assertj|hamcrest|spock|kotest|surefire|failsafe|jacoco")
+_TOOL = re.compile("|".join((_PYTHON, _NODE, _RUST, _GO)))
+
+_ELSEWHERE = re.compile(
+    r"(?:file|link|portal|patch|npm|git\S*|https?|ssh|github|gitlab|bitbucket|workspace):|[./~]|\w[\w.-]*/"
+)
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)", re.DOTALL)
+_PLACES = frozenset({"path", "git", "url", "file", "registry", "registry-index", "package", "workspace", "editable"})
+
+
+def is_tool(name: str) -> bool:
+    """Whether a package of this name is part of what runs tests."""
+    return bool(_TOOL.fullmatch(name.lower().replace("_", "-")))
+
+
+def is_elsewhere(source: str) -> bool:
+    """Whether what a node manifest asks for is no version: a file, a repository, another package under this name."""
+    return bool(_ELSEWHERE.match(source))
+
+
+def wanted(data: Any) -> Iterator[tuple[str, str]]:
+    """The test tools that a manifest asks for, wherever in it, each with what is asked: a version, a place."""
+    queue = [data]
+    while queue:
+        one = queue.pop()
+        if isinstance(one, Mapping):
+            for name, value in one.items():
+                if is_tool(name) and (isinstance(value, str) or (isinstance(value, Mapping) and _is_source(value))):
+                    yield name, str(value)
+                else:
+                    queue.append(value)
+        elif isinstance(one, list):
+            for value in one:
+                if isinstance(value, str):
+                    if (found := _REQUIREMENT.fullmatch(value)) and is_tool(found[1]):
+                        yield found[1], found[2]
+                else:
+                    queue.append(value)
+
+
+def redirected(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The test tools that tables of dependencies, by their names, take from elsewhere than a registry."""
+    found = {}
+    for table, content in tables.items():
+        if isinstance(content, Mapping):
+            entries = list(content.items())
+        elif isinstance(content, list):
+            named = (_REQUIREMENT.fullmatch(one) for one in content if isinstance(one, str))
+            entries = [(match[1], match[2]) for match in named if match and match[2].startswith("@")]
+        else:
+            continue
+        for name, value in entries:
+            if is_tool(name) and (
+                _PLACES & value.keys()
+                if isinstance(value, Mapping)
+                else isinstance(value, list) or (isinstance(value, str) and (value[:1] == "@" or is_elsewhere(value)))
+            ):
+                found[f"{table}.{name}"] = value
+    return found
+
+
+def _is_source(value: Mapping[str, Any]) -> bool:
+    return bool({"version", *_PLACES} & value.keys())
