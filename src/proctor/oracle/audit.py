@@ -85,6 +85,18 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     slowest: float = 0.0
 
+    def after(self, verdict: Verdict, seconds: float, reason: str) -> Result:
+        """With one more run of an unchanged tree; `reason` is of the last one that did not pass."""
+        verdicts = (*self.verdicts, verdict)
+        return Result(
+            self.key,
+            unchanged_tree(verdicts),
+            verdicts,
+            round(self.seconds + seconds, 3),
+            self.reason if verdict is Verdict.PASSED else reason,
+            max(self.slowest, seconds),
+        )
+
 
 def digest(*words: str) -> str:
     return hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:32]
@@ -257,10 +269,14 @@ def without_part(verdicts: Sequence[Verdict], unchanged: Verdict | None = None) 
 
 
 def unchanged_tree(verdicts: Sequence[Verdict]) -> Outcome:
-    """What runs on the whole verified tree show: `caught` stands for a check that passes each time, `missed` for one
-    that never does."""
-    passed = [verdict is Verdict.PASSED for verdict in verdicts]
-    return Outcome.CAUGHT if all(passed) else Outcome.FLAKY if any(passed) else Outcome.MISSED
+    """What runs on one tree show: `caught` stands for a check that passes each time, `missed` for one that never
+    does."""
+    passed = {verdict is Verdict.PASSED for verdict in verdicts if verdict not in UNSURE}
+    if len(passed) > 1:
+        return Outcome.FLAKY
+    if not passed or any(verdict in UNSURE for verdict in verdicts):
+        return Outcome.UNCLEAR
+    return Outcome.CAUGHT if passed == {True} else Outcome.MISSED
 
 
 class Tally(msgspec.Struct, frozen=True):

@@ -22,25 +22,26 @@ from proctor.errors import ProctorError, UsageError
 from proctor.journal import events as ev
 from proctor.journal.state import State, TaskState
 from proctor.oracle import audit
-from proctor.oracle.audit import Outcome, Part, Result
+from proctor.oracle.audit import KeyOf, Outcome, Part, Result
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.oracle.frozen import Frozen, load_frozen
 from proctor.sandbox import space
 from proctor.sandbox.running import Backend
 from proctor.supervisor import policies
-from proctor.supervisor.parts import Without, Work, work_of
+from proctor.supervisor.parts import Without, Work, ends, work_of
 from proctor.supervisor.terms import opened
 from proctor.text import safe_id, safe_line
 from proctor.trees import remove_tree
 from proctor.words import Phase, TaskStatus, Verdict
 
-FOLDER = "audit"
-CONTROLS = 2
-"""Runs on the whole verified tree before any part is taken out."""
+FOLDER, BENCH = "audit", "bench"
+TELL_EVERY = 10.0
+"""Seconds between rows of one task."""
+WHOLE = "the whole"
+CONTROLS = RUNS = 2
+"""Runs on the whole verified tree before any part is taken out; runs without a part before it counts as noticed."""
 MORE_CONTROLS = 3
 """Further ones where a part gave two answers."""
-OPEN_RUNS = 2
-"""Runs of an open task's checks on what its work begins with."""
 SLACK = 5.0
 """A run may take so many times what the slowest whole run took, and no less than `LEAST` seconds."""
 LEAST = 10.0
@@ -52,6 +53,7 @@ MOST_NAMED = 200
 
 AFTER = (Phase.WORK, Phase.REPEAT, Phase.REGRESSION)
 """When a task's own checks run on its work."""
+CLEAR = (Verdict.PASSED, Verdict.FAILED, Verdict.UNSTABLE)
 
 
 class Spent(Exception):
@@ -73,11 +75,13 @@ class Results:
             ) from None
         self.known: dict[str, Result] = {}
         with open(self._file, "rb", closefd=False) as file:
-            for line in file:
-                with contextlib.suppress(msgspec.MsgspecError):
-                    one = msgspec.json.decode(line, type=Result)
-                    self.known[one.key] = one
-        os.write(self._file, b"\n")  # whatever a killed writer left half is a line of its own
+            kept = file.read()
+        for line in kept.split(b"\n"):
+            with contextlib.suppress(msgspec.MsgspecError):
+                one = msgspec.json.decode(line, type=Result)
+                self.known[one.key] = one
+        if kept and not kept.endswith(b"\n"):
+            os.write(self._file, b"\n")  # what a killed writer left half is a line of its own
 
     @property
     def seconds(self) -> float:
@@ -109,6 +113,7 @@ class Auditor:
     frozen: Frozen = field(init=False)
     _until: float = field(init=False, default=0.0)
     _share: float = field(init=False, default=0.0)
+    _tried: set[str] = field(init=False, default_factory=set)
     _low: space.Free = field(init=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +142,7 @@ class Auditor:
                     found.append(row)
                     self.said(row)
         finally:
-            remove_tree(self.folder / FOLDER / "bench")
+            remove_tree(self.folder / FOLDER / BENCH)
         return found
 
     # --- verified tasks -----------------------------------------------------------------------
@@ -145,28 +150,49 @@ class Auditor:
     def _verified(self, task: TaskState) -> ev.Audited:
         row = ev.Audited(task=task.id, checkpoint=task.checkpoint or "")
         try:
-            work = work_of(self.store, self.state, self.frozen, task, self.contract.state.hide)
+            before, after = ends(self.store, self.state, task)
+            key = KeyOf((before.tree, after.tree, audit.checks_digest(task.checks), self.frozen.rev))
+            row = msgspec.structs.replace(row, of=audit.digest(*key.of))
+            if (known := self._complete(row)) is not None:
+                return known
+            work = work_of(self.store, before, after, key, frozen=self.frozen, hidden=self.contract.state.hide)
         except ProctorError as error:
             return msgspec.structs.replace(row, why=f"its change cannot be had: {safe_line(str(error), 200)}")
         if not work.parts:
             return msgspec.structs.replace(row, why="there is nothing in its change that a check could see")
         why = ""
-        with contextlib.suppress(Spent):
-            why = self._measure(task, work)
+        try:
+            why = self._measure(task, row, work)
+        except Spent:
+            pass
+        except BaseException:
+            self.said(self._row(row, work))  # whoever ends this has what is known so far
+            raise
         return self._row(row, work, why)
 
-    def _measure(self, task: TaskState, work: Work) -> str:
+    def _complete(self, row: ev.Audited) -> ev.Audited | None:
+        """The journal's row of the same question, where nothing is left to be tried."""
+        known = next((one for one in self.state.audited if one.task == row.task), row)
+        same = (known.of, known.checkpoint) == (row.of, row.checkpoint)
+        return known if same and known.parts and known.measured == known.parts else None
+
+    def _measure(self, task: TaskState, row: ev.Audited, work: Work) -> str:
         """Take out what was not taken out yet; why nothing can be said, where that is so. Spent where time is up."""
         whole = self._control(task, work, CONTROLS)
-        if whole.outcome is Outcome.MISSED:
-            return f"its check does not pass on what was verified any more: {whole.reason}"
-        if whole.outcome is Outcome.FLAKY:
-            return ""
-        known = self.results.known
+        match whole.outcome:
+            case Outcome.MISSED:
+                return f"its check does not pass on what was verified any more: {whole.reason}"
+            case Outcome.UNCLEAR:
+                return f"its check gives no clear verdict on what was verified: {whole.reason}"
+            case Outcome.FLAKY:
+                return ""
+        told = time.monotonic()
         for part in audit.order_of(work.parts, work.key):
-            self._without(task, work, part, whole)
-            for block in audit.asked_of(part, known[work.key(part)].outcome):
-                self._without(task, work, block, whole)
+            for one in (part, *audit.asked_of(part, self._without(task, work, part, whole))):
+                self._without(task, work, one, whole)
+            if time.monotonic() - told > TELL_EVERY:
+                self.said(self._row(row, work))
+                told = time.monotonic()
         if any(one.outcome is Outcome.FLAKY for one in self._of(work)):
             self._control(task, work, CONTROLS + MORE_CONTROLS)
         return ""
@@ -179,43 +205,42 @@ class Auditor:
                     yield found
 
     def _control(self, task: TaskState, work: Work, runs: int) -> Result:
-        """What the checks say of the whole verified tree, so many times."""
-        key = audit.digest(*work.key.of, "the whole")
-        known = self.results.known.get(key) or Result(key, Outcome.CAUGHT)
+        """What the checks say of the whole verified tree, so many times. One that was unclear is asked anew."""
+        known = self._whole(work)
+        if known is None or known.outcome is Outcome.UNCLEAR:
+            known = Result(audit.digest(*work.key.of, WHOLE), Outcome.CAUGHT)
         while len(known.verdicts) < runs:
             judged = self._run(task, work, None, None)
-            verdicts = (*known.verdicts, judged.verdict)
-            known = Result(
-                key,
-                audit.unchanged_tree(verdicts),
-                verdicts,
-                known.seconds + judged.seconds,
-                known.reason if judged.verdict is Verdict.PASSED else judged.reason,
-                max(known.slowest, judged.seconds),
-            )
+            known = known.after(judged.verdict, judged.seconds, judged.reason)
             self.results.add(known)
         return known
 
-    def _without(self, task: TaskState, work: Work, part: Part, whole: Result) -> None:
+    def _whole(self, work: Work) -> Result | None:
+        return self.results.known.get(audit.digest(*work.key.of, WHOLE))
+
+    def _without(self, task: TaskState, work: Work, part: Part, whole: Result) -> Outcome:
+        """What the checks say without a part. What was unclear is asked anew, once a run of this."""
         key = work.key(part)
-        if key in self.results.known:
-            return
+        known = self.results.known.get(key)
+        if known and (known.outcome is not Outcome.UNCLEAR or key in self._tried):
+            return known.outcome
+        self._tried.add(key)
         verdicts: list[Verdict] = []
         seconds, reason = 0.0, ""
         unchanged = None
         while (outcome := audit.without_part(verdicts, unchanged)) is None:
-            if len(verdicts) < CONTROLS:
-                judged = self._run(task, work, part, whole.slowest)
+            judged = self._run(task, work, part if len(verdicts) < RUNS else None, whole.slowest)
+            seconds += judged.seconds
+            if len(verdicts) < RUNS:
                 verdicts.append(judged.verdict)
                 reason = judged.reason
             else:
-                judged = self._run(task, work, None, whole.slowest)
                 unchanged = judged.verdict
-            seconds += judged.seconds
         self.results.add(Result(key, outcome, tuple(verdicts), round(seconds, 3), reason))
+        return outcome
 
-    def _row(self, row: ev.Audited, work: Work, why: str) -> ev.Audited:
-        whole = self.results.known.get(audit.digest(*work.key.of, "the whole"))
+    def _row(self, row: ev.Audited, work: Work, why: str = "") -> ev.Audited:
+        whole = self._whole(work)
         outcomes = {key: one.outcome for key, one in self.results.known.items()}
         flaky = bool(whole and whole.outcome is Outcome.FLAKY) or (row.task, work.tree) in self.unsteady
         counted = audit.tally(work.parts, outcomes, work.key, steady=not flaky)
@@ -237,14 +262,14 @@ class Auditor:
     def _open(self, task: TaskState) -> ev.Audited | None:
         """Whether an open task's checks fail on what its work begins with, each time; None where nothing is known."""
         good = self.state.checkpoint(self.state.good)
-        known = Result(audit.digest("open", audit.checks_digest(task.checks), self.frozen.rev), Outcome.MISSED)
-        known = self.results.known.get(known.key, known)
+        key = audit.digest("open", audit.checks_digest(task.checks), self.frozen.rev)
+        known = self.results.known.get(key)
+        if known is None or known.outcome is Outcome.UNCLEAR:
+            known = Result(key, Outcome.UNCLEAR)
         with contextlib.suppress(Spent):
-            while good is not None and len(known.verdicts) < OPEN_RUNS:
+            while good is not None and len(known.verdicts) < RUNS:
                 judged = self._judge(task.checks, good.taken.commit, Without(self.store), None)
-                verdicts = (*known.verdicts, judged.verdict)
-                outcome = audit.unchanged_tree(verdicts)
-                known = Result(known.key, outcome, verdicts, known.seconds + judged.seconds, judged.reason)
+                known = known.after(judged.verdict, judged.seconds, judged.reason)
                 self.results.add(known)
         vacuous = task.baseline is not None and task.baseline.verdict is Verdict.VACUOUS
         flaky = known.outcome is Outcome.FLAKY or any(one == task.id for one, _ in self.unsteady)
@@ -281,17 +306,16 @@ class Auditor:
             policy=policies.for_check(self.workspace, self.contract),
             out=self.folder / FOLDER / "last",
             optional=False,
+            kept=self.folder / FOLDER / BENCH / "tree",
         )
 
 
 def contradicted(rows: Iterable[ev.Row]) -> set[tuple[ev.TaskId | None, str]]:
     """Tasks and trees on which the same check both passed and did not."""
-    passed: set[tuple[ev.TaskId | None, str]] = set()
-    failed: set[tuple[ev.TaskId | None, str]] = set()
+    seen: dict[tuple[ev.TaskId | None, str, str], set[bool]] = {}
     for row in rows:
-        if isinstance(one := row.event, ev.Judged) and one.phase in AFTER and one.tree and one.task is not None:
-            if one.verdict is Verdict.PASSED:
-                passed.add((one.task, one.tree))
-            elif one.verdict in (Verdict.FAILED, Verdict.UNSTABLE):
-                failed.add((one.task, one.tree))
-    return passed & failed
+        one = row.event
+        if isinstance(one, ev.Judged) and one.phase in AFTER and one.tree and one.verdict in CLEAR:
+            for of in (one.check, str(one.iteration)):
+                seen.setdefault((one.task, one.tree, of), set()).add(one.verdict is Verdict.PASSED)
+    return {(task, tree) for (task, tree, _), said in seen.items() if len(said) > 1}

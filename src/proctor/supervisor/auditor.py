@@ -33,7 +33,7 @@ from proctor.sandbox.limits import Bounds
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import DEVNULL, Backend, Running
 from proctor.supervisor import process
-from proctor.supervisor.auditing import FOLDER, Auditor, Results, contradicted
+from proctor.supervisor.auditing import BENCH, FOLDER, Auditor, Results, contradicted
 from proctor.supervisor.session import Session
 from proctor.trees import remove_tree, scratch_folder
 from proctor.words import TaskStatus
@@ -127,6 +127,7 @@ async def _measure(s: Session) -> None:
                 child.kill()  # with nothing but idle time it could take long to end by itself
             await child.wait()
             await asyncio.to_thread(_end_checks)
+            await asyncio.to_thread(remove_tree, s.state_dir / FOLDER / BENCH)
 
 
 def _end_checks() -> None:
@@ -139,7 +140,7 @@ def _end_checks() -> None:
 def take(append: Callable[[ev.Audited], object], state: State, row: ev.Audited) -> None:
     """Write a row where it says something new."""
     known = next((one for one in state.audited if one.task == row.task), None)
-    if known != row and (row.measured or row.why or row.vacuous or row.flaky or known):
+    if known != row:
         append(row)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from proctor.checkpoint.repository import Change, ChangeKind, Entry, Store
 from proctor.errors import UsageError
+from proctor.journal.events import CheckpointTaken
 from proctor.journal.state import State, TaskState
 from proctor.oracle import audit
 from proctor.oracle.audit import KeyOf, Part
@@ -82,17 +83,21 @@ class Without:
             place.chmod(stat.S_IMODE(entry.mode))
 
 
-def work_of(store: Store, state: State, frozen: Frozen, task: TaskState, hidden: Collection[str]) -> Work:
-    """The change that a task was verified with, in parts. What is frozen, hidden or ignored is no part of it.
-
-    UsageError where the checkpoint at its beginning is no more.
-    """
+def ends(store: Store, state: State, task: TaskState) -> tuple[CheckpointTaken, CheckpointTaken]:
+    """The checkpoint that a verified task's work began on, and its own. UsageError where one is no more."""
     taken = state.checkpoint(task.checkpoint or "")
     known = record.decode(store.meta(taken.taken.commit)) if taken else None
     began = state.checkpoint(known.work.since) if known and known.work else None
     if taken is None or began is None:
         raise UsageError("the checkpoint that it began with is kept no more")
-    before, after = began.taken.commit, taken.taken.commit
+    return began.taken, taken.taken
+
+
+def work_of(
+    store: Store, began: CheckpointTaken, taken: CheckpointTaken, key: KeyOf, *, frozen: Frozen, hidden: Collection[str]
+) -> Work:
+    """The change between two checkpoints, in parts. What is frozen, hidden or ignored is no part of it."""
+    before, after = began.commit, taken.commit
     changes = [
         change
         for change in store.diff(before, after)
@@ -118,10 +123,7 @@ def work_of(store: Store, state: State, frozen: Frozen, task: TaskState, hidden:
             parts += told
         else:
             parts.append(Part(path))
-    of = began.taken.tree, taken.taken.tree, audit.checks_digest(task.checks), frozen.rev
-    return Work(
-        before, after, taken.taken.tree, parts, KeyOf(of), {c.path: old[c.path] for c in changes if c.path in old}
-    )
+    return Work(before, after, taken.tree, parts, key, {c.path: old[c.path] for c in changes if c.path in old})
 
 
 def _is_text(change: Change, now: Entry | None) -> bool:

@@ -38,3 +38,5 @@ class Audited(Event, frozen=True, tag="audited"):
     unverified: tuple[Unverified, ...] = ()
     more: int = 0
     seconds: float = 0.0
+    of: str = ""
+    """Names the question: the trees, the checks, what is frozen."""
