@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from proctor.budget.thresholds import level_of
+from proctor.journal import checks
 from proctor.journal.state import State, Tally
 from proctor.words import Dimension, Level, Source
 
@@ -71,6 +72,7 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
             "suspected": state.suspected,
             "findings": msgspec.to_builtins((*state.findings, *state.suspicions)),
         },
+        "checks": {"caught": checks.report(state)["caught"]},
         "sandbox": state.sandbox,
         "quarantined": list(state.quarantined),
         "autorun": list(state.autorun),

@@ -87,6 +87,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("budget", "b", "budget", "Every dimension, exact.", (Need.SESSION,), rank=10, cli="status"),
     Action("warnings", "w", "warnings", "Every path that a warning is about, and why.", (Need.WARNED,), rank=14,
            cli="status"),
+    Action("checks", "o", "checks", "How much the checks catch, and what nothing verifies.", (Need.SESSION,), rank=18,
+           cli="audit --known"),
     # --- the screen
     Action("hold", "f", "hold log", "Hold the log where it is; new lines are counted.",
            (Need.SESSION, Need.LOG_FOLLOWING), rank=16),

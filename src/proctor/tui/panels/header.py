@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proctor.journal import checks
 from proctor.journal.state import State
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import STATUS, status_role
@@ -45,7 +46,7 @@ def header(view: View, room: int, *, hidden_requests: int = 0) -> Line:
 def _left(view: View) -> list[tuple[int, Line]]:
     state = view.state
     fields = [
-        (8, line(("proctor", Role.DIM))),
+        (10, line(("proctor", Role.DIM))),
         (2, line((view.project, Role.STRONG))),
     ]
     if state is None:
@@ -70,6 +71,7 @@ def _right(view: View, hidden_requests: int) -> list[tuple[int, Line]]:
         text = f"task {place} of {total}" if place else f"{view.verified} of {total} verified"
         fields.append((3, line((text, Role.TEXT))))
     fields.append((5, line((f"{fmt.short_time(view.active_ms):>5} active", Role.DIM))))
+    fields.append((8, line((checks.said(state), Role.DIM))))
     if hidden_requests:
         fields.append((0, line((f" {hidden_requests} waiting ", Role.ATTENTION_BADGE))))
     return fields

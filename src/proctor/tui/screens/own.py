@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from proctor.tui.panels.checks import page as measured
 from proctor.tui.panels.drift import page, page_line
 from proctor.tui.panels.help import pages
 from proctor.tui.panels.request import parts_of, subject
@@ -52,6 +53,12 @@ def warnings(screen: Session) -> None:
     screen.app.push_screen(Reading("Look at these", raw, page_line, key=screen.proctor.key_of("warnings")))
 
 
+def checks(screen: Session) -> None:
+    """How much the checks catch, and what nothing verifies."""
+    raw = measured(screen.proctor.view, screen.size.width - 8)
+    screen.app.push_screen(Reading("What the checks catch", raw, key=screen.proctor.key_of("checks")))
+
+
 def copy(screen: Session) -> None:
     """The request that is shown, else the newest lines of the log."""
     request = screen.dock.request if not screen.dock.minimised else None
@@ -70,6 +77,7 @@ OWN: dict[str, Callable[[Session], object]] = {
     "inspect": inspect,
     "diff": diff,
     "warnings": warnings,
+    "checks": checks,
     "budget": lambda screen: screen.app.push_screen(Budget()),
     "hold": lambda screen: screen.log_view.hold(False),
     "follow": lambda screen: screen.log_view.hold(True),
