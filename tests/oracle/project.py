@@ -38,6 +38,7 @@ class Copies:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.count = 0
+        self.left: tuple[str, ...] = ()
 
     def snapshot(self, workspace: Path) -> str:
         self.count += 1
@@ -45,9 +46,12 @@ class Copies:
             workspace,
             self.folder / str(self.count),
             symlinks=True,
-            ignore=shutil.ignore_patterns(".venv", "node_modules"),
+            ignore=shutil.ignore_patterns(".venv", "node_modules", *self.left),
         )
         return str(self.count)
+
+    def not_kept(self, commit: str) -> tuple[str, ...]:
+        return self.left
 
     def materialise(self, commit: str, dest: Path, exclude: tuple[str, ...] = ()) -> None:
         def left_out(folder: str, names: list[str]) -> set[str]:

@@ -175,6 +175,10 @@ class Store:
         """The id of a checkpoint's tree of files, and the words beside it."""
         return self._objects.load(commit)[0]
 
+    def not_kept(self, commit: str) -> frozenset[str]:
+        """Files and folders that were there when a checkpoint was taken and that it does not hold."""
+        return frozenset(map(text, self.held(commit).notes.not_kept))
+
     @property
     def objects(self) -> Path:
         """The folder of the store's objects, for git commands that read them from elsewhere."""

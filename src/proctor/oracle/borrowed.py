@@ -1,43 +1,62 @@
 """Ignored environments that checks borrow from the workspace, such as `.venv` and `node_modules`.
 
 They are in no checkpoint and too large to copy, so they are bound read-only where they stand; but the worker could
-write to them. What starts a test runner in them is frozen: programs, start-up files, the runner's own packages and
-the entry points that load its plugins. A check sees the frozen ones in place of those that were changed, and nothing
-in place of those that are new. All other packages are trusted as the project's sources are: they run in the same
-process as the tests, and may rightly change.
+write to them. What starts a test runner in them is frozen: programs, start-up files, the test tools' own packages and
+the entry points that load plugins. A check sees the frozen ones in place of those that were changed, and nothing in
+place of those that are new. All else is known by a manifest (`installed.py`): packages may come and go, as the
+project's sources may, but one that was changed in place cannot be laid back, and no check is judged on it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
-from proctor.oracle import discovery
+from proctor.oracle import discovery, installed
 from proctor.oracle.frozen import Frozen, digest_of
+from proctor.oracle.tools import is_tool
 from proctor.trees import walk
 
 Binds = tuple[tuple[Path, Path], ...]
 
-_NODE_PACKAGES = ("jest", "jest-cli", "@jest", "vitest", "@vitest", "mocha", "ava", "c8", "nyc")
 _PLUGINS = b"pytest11"
+_VENDORED = ("modules.txt", "bundle", "autoload.php")
 
 
 class Removed(Exception):
-    """Something of an environment that a check rests on is gone and has no place to be laid back to."""
+    """Something of an environment that a check rests on is not what it was, and cannot be shown as it was.
+
+    `paths` are what was done to environments, `laid_back` what was to the tree.
+    """
+
+    def __init__(self, what: str, paths: Sequence[str] = ()) -> None:
+        super().__init__(what)
+        self.paths = tuple(paths)
+        self.laid_back: tuple[str, ...] = ()
 
 
 def is_environment(folder: Path) -> bool:
     """Whether an ignored folder holds installed packages, which checks need, rather than something they build."""
-    return not folder.is_symlink() and (folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file())
+    if folder.is_symlink():
+        return False
+    if folder.name == "vendor":
+        return any(os.path.lexists(folder / name) for name in _VENDORED) or any(folder.glob("*/.cargo-checksum.json"))
+    return (
+        folder.name == "node_modules"
+        or (folder / "pyvenv.cfg").is_file()
+        or (folder / "conda-meta").is_dir()
+        or folder.parts[-2:] in ((".yarn", "cache"), (".yarn", "unplugged"))
+    )
 
 
 def guarded(workspace: Path, environment: str) -> Iterator[str]:
     """The files of an environment that decide how a test runner starts; paths relative to the workspace."""
     top = workspace / environment
     found: list[Path] = [top / "pyvenv.cfg", *_entries(top / "bin"), *_entries(top / ".bin")]
-    for name in _NODE_PACKAGES if top.name == "node_modules" else ():
-        found += _below(top / name)
+    for package in _node_tools(top) if top.name == "node_modules" else ():
+        found += _below(package)
     for site in top.glob("lib*/python*/site-packages"):
         for entry in _entries(site) if not any(parent.is_symlink() for parent in (site, *site.parents[:2])) else ():
             if entry.name.partition(".")[0] in discovery.RUNNER_PACKAGES:
@@ -47,6 +66,35 @@ def guarded(workspace: Path, environment: str) -> Iterator[str]:
             elif entry.suffix == ".dist-info" and _loads_plugins(entry / "entry_points.txt"):
                 found.append(entry / "entry_points.txt")
     return (str(path.relative_to(workspace)) for path in found if path.is_symlink() or path.is_file())
+
+
+def _node_tools(modules: Path) -> Iterator[Path]:
+    """The folders of test tools in a `node_modules`, as npm and yarn lay them out, and as pnpm does."""
+    for entry in _entries(modules):
+        for package in _entries(entry) if entry.name.startswith("@") else [entry]:
+            if is_tool(str(package.relative_to(modules))):
+                yield package
+    for entry in _entries(modules / ".pnpm"):
+        name = entry.name[0] + entry.name[1:].partition("@")[0].replace("+", "/")
+        if is_tool(name):
+            yield entry / "node_modules" / name
+
+
+def _altered(workspace: Path, frozen: Frozen) -> tuple[str, ...]:
+    """Paths of environments that were changed in place, beside those that start runners, which are covered."""
+    guarded = {item.path for item in frozen.guarded}
+    return tuple(
+        path
+        for tree in frozen.trees
+        for found in sorted(installed.changed(workspace / tree.path, _manifest(frozen.content(tree))))
+        if (path := f"{tree.path}/{found}") not in guarded
+    )
+
+
+@lru_cache(8)
+def _manifest(content: Path) -> installed.Manifest:
+    """A recorded manifest; a content is named by its hash, and never another one."""
+    return installed.decode(content.read_bytes())
 
 
 def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple[str, ...]]:
@@ -63,7 +111,7 @@ def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple
     for environment in frozen.borrowed:
         top = workspace / environment
         if not is_environment(top) or not discovery.on_plain_folders(workspace, environment):
-            raise Removed(f"{environment} is gone, and the checks need it")
+            raise Removed(f"{environment} is gone, and the checks need it", [environment])
         binds.append((top, top))
     before = {item.path: item for item in frozen.guarded}
     now = {path for environment in frozen.borrowed for path in guarded(workspace, environment)}
@@ -78,10 +126,13 @@ def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple
                 binds.append((nothing, place))
                 changed.append(path)
         elif path not in now or item.link is not None or place.is_symlink():
-            raise Removed(f"{path} was removed or replaced, and the checks need it")
+            raise Removed(f"{path} was removed or replaced, and the checks need it", [path])
         else:
             binds.append((frozen.content(item), place))
             changed.append(path)
+    if paths := _altered(workspace, frozen):
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        raise Removed(f"{paths[0]}{more} was changed where it is installed; install it anew", [*paths, *changed])
     binds += [(no_files, place) for place in sorted(stale) if place.is_dir() and not place.is_symlink()]
     return tuple(binds), tuple(changed)
 

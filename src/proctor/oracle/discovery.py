@@ -10,7 +10,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from proctor.oracle import locks, settings
@@ -100,6 +100,21 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
     if found := _PLACED.search(path):
         return not found.start() or path[: found.start()] in places
     return ((not folder or folder in places) and bool(_BUILD.fullmatch(name))) or _runs_by_itself(path)
+
+
+def go_packages(paths: Iterable[str]) -> frozenset[str]:
+    """The folders of Go packages that tests at these paths are of."""
+    return frozenset(path.rpartition("/")[0] for path in paths if path.endswith("_test.go"))
+
+
+def is_of_go_tests(path: str, packages: Collection[str]) -> bool:
+    """Whether a file belongs to the tests of one of these packages: the other ones, and the data that they read."""
+    if not packages:
+        return False
+    if path.endswith("_test.go"):
+        return path.rpartition("/")[0] in packages
+    before, found, _ = f"/{path}".partition("/testdata/")
+    return bool(found) and before.lstrip("/") in packages
 
 
 def is_added_main(path: str, read: Callable[[], bytes]) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, discovery
+from proctor.oracle import borrowed, discovery, installed, mentions
 from proctor.oracle.commands import named_paths
 from proctor.oracle.frozen import (
     CURRENT,
@@ -50,15 +50,17 @@ def freeze(
     checks: Iterable[Sequence[str]],
     ignored: Collection[str] = (),
     *,
+    named: Iterable[str] = (),
     earlier: Frozen | None = None,
     held: Collection[str] = (),
 ) -> Frozen:
     """Record the frozen set of a workspace and make it the one in force.
 
-    `protect`: files and folders declared by the contract; `checks`: the argv of every check; `ignored`: folders that
-    are in no checkpoint. Where there is an `earlier` set, only what is or was protected and neither is, nor lies
-    below, a path of `held` is recorded anew; all else stays as it was, since a worker could have written it. Durable
-    when it returns; the same workspace gives the same revision. UsageError for a path that cannot be protected.
+    `protect`: files and folders declared by the contract; `checks`: the argv of every check; `named`: the files that
+    checks compare with; `ignored`: folders that are in no checkpoint. Where there is an `earlier` set, only what is or
+    was protected and neither is, nor lies below, a path of `held` is recorded anew; all else stays as it was, since a
+    worker could have written it. Durable when it returns; the same workspace gives the same revision. UsageError for a
+    path that cannot be protected.
     """
     ignored = {path.rstrip("/") for path in ignored}
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
@@ -73,23 +75,30 @@ def freeze(
         recorder = _Recorder(workspace, stage / FILES)
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         items = recorder.keep(earlier, anew) if earlier else []
-        declared = _declared(workspace, roots, checks, environments)
+        files = (*named, *(name for argv in checks for name in named_paths(argv)))
+        declared = _declared(workspace, roots, files, environments)
         items += [recorder.record(path, declared=True) for path in declared if anew(path)]
         modules = set()
+        packages = discovery.go_packages(item.path for item in items if item)
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
-            if entry.name != discovery.CACHE and discovery.is_discovery(path) and anew(path):
+            if entry.name == discovery.CACHE:
+                continue
+            if (discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages)) and anew(path):
                 items.append(recorder.record(path))
             if module := discovery.top_module(path):
                 modules.add(module)
+        items += recorder.follow(items, anew, ignored)
         imports = _from_elsewhere(recorder.imports, [workspace / name for name in environments])
         if earlier is None:
             guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
+            trees = [recorder.describe(name) for name in environments]
         else:
             guarded, modules, environments = list(earlier.guarded), set(earlier.modules), list(earlier.borrowed)
-            imports |= set(earlier.imports)
+            imports, trees = imports | set(earlier.imports), list(earlier.trees)
         manifest = encode(
             items=_sorted(items),
             guarded=_sorted(guarded),
+            trees=trees,
             roots=roots,
             modules=sorted(modules),
             imports=sorted(imports - {module.rpartition("/")[2] for module in modules}),
@@ -122,7 +131,7 @@ class _Recorder:
     def keep(self, earlier: Frozen, anew: Callable[[str], bool]) -> list[Item | None]:
         """What an earlier set holds of paths that are not recorded anew."""
         items = [item for item in earlier.items if not anew(item.path)]
-        for item in (*items, *earlier.guarded):
+        for item in (*items, *earlier.guarded, *earlier.trees):
             if item.link is None and not (self.files / item.digest).exists():
                 os.link(earlier.content(item), self.files / item.digest)
         self.skipped |= {path for path in earlier.skipped if not anew(path)}
@@ -143,6 +152,37 @@ class _Recorder:
         self.skipped.add(path)
         return None
 
+    def follow(
+        self, items: Iterable[Item | None], anew: Callable[[str], bool], ignored: Collection[str]
+    ) -> list[Item | None]:
+        """The records of what recorded files name, and what those name in turn."""
+        queue = [item for item in items if item and item.link is None and mentions.names_files(item.path)]
+        known = {item.path for item in items if item}
+        found: list[Item | None] = []
+        while queue:
+            item = queue.pop()
+            with open(self.files / item.digest, "rb") as file:
+                names = set(mentions.named(item.path, file.read(mentions.LIMIT)))
+            for place in {os.path.normpath(f"{top}/{name}") for name in names for top in (".", _folder(item.path))}:
+                if place in known or place.startswith(("..", "/")) or is_within(place, {*discovery.OWN, *ignored}):
+                    continue
+                if not anew(place) or not _is_file(self.workspace, place):
+                    continue
+                known.add(place)
+                found.append(one := self.record(place))
+                if one and one.link is None and mentions.names_files(place):
+                    queue.append(one)
+        return found
+
+    def describe(self, environment: str) -> Item:
+        """The record of an environment as a whole: the manifest of what is installed there."""
+        return Item(environment, self._take(installed.encode(self.workspace / environment)), 0o644)
+
+    def _take(self, content: bytes) -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        (self.files / digest).write_bytes(content)
+        return digest
+
     def _keep(self, source: Path, mode: int) -> str:
         copy = self.files / "new"
         with open(os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
@@ -162,9 +202,9 @@ class _Recorder:
 
 
 def _declared(
-    workspace: Path, roots: Iterable[str], checks: Iterable[Sequence[str]], environments: Collection[str]
+    workspace: Path, roots: Iterable[str], named: Iterable[str], environments: Collection[str]
 ) -> Iterator[str]:
-    """The files below the protected paths, and those of the workspace that a check names as its own; not an
+    """The files below the protected paths, and those of the workspace that checks name as their own; not an
     environment's, which are guarded where they stand and in no copy."""
     for root in roots:
         full = workspace / root
@@ -175,13 +215,26 @@ def _declared(
                 raise _unreadable(os.path.relpath(error.filename, workspace), error) from error
         elif os.path.lexists(full):
             yield root
-    for name in (name for argv in checks for name in named_paths(argv)):
+    for name in named:
         full = Path(os.path.normpath(workspace / name))
         if full.is_relative_to(workspace) and full.is_file():
             place = full.relative_to(workspace)
             ours = place.parts[0] in discovery.OWN or is_within(str(place), environments)
             if not ours and discovery.on_plain_folders(workspace, str(place)):
                 yield str(place)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+def _is_file(workspace: Path, path: str) -> bool:
+    """Whether a regular file stands at a relative path, or a link; on the way to it there is none."""
+    try:
+        mode = os.lstat(workspace / path).st_mode
+    except (OSError, ValueError):
+        return False
+    return (stat.S_ISREG(mode) or stat.S_ISLNK(mode)) and discovery.on_plain_folders(workspace, path)
 
 
 def _root(workspace: Path, name: str) -> str:

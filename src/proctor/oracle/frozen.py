@@ -43,7 +43,8 @@ class Frozen:
     `roots` are the declared protected paths, present or not: what appears inside them later is not the project's.
     `modules` are the top-level modules that were there, `imports` the names that frozen files take from elsewhere: a
     new module of such a name would stand before the real one. `borrowed` are the ignored environments that checks use
-    where they stand, `guarded` the part of them that starts test runners. `skipped` names what could not be frozen.
+    where they stand, `guarded` the part of them that starts test runners, `trees` the manifest of each as a whole
+    (`installed.py`). `skipped` names what could not be frozen.
     """
 
     rev: str
@@ -55,6 +56,7 @@ class Frozen:
     imports: tuple[str, ...]
     borrowed: tuple[str, ...]
     skipped: tuple[str, ...]
+    trees: tuple[Item, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:
@@ -69,7 +71,7 @@ class Frozen:
     @cached_property
     def go_tests(self) -> frozenset[str]:
         """Folders of Go packages with frozen tests."""
-        return frozenset(item.path.rpartition("/")[0] for item in self.items if item.path.endswith("_test.go"))
+        return discovery.go_packages(item.path for item in self.items)
 
     @cached_property
     def vendored(self) -> frozenset[str]:
@@ -98,8 +100,8 @@ def encode(**parts: object) -> bytes:
 def decode(folder: Path, manifest: bytes) -> Frozen:
     """The frozen set that a manifest describes."""
     data = {name: tuple(value) for name, value in json.loads(manifest).items()}
-    for name in ("items", "guarded"):
-        data[name] = tuple(Item(**item) for item in data[name])
+    for name in ("items", "guarded", "trees"):
+        data[name] = tuple(Item(**item) for item in data.get(name, ()))
     return Frozen(rev=folder.name, folder=folder, **data)
 
 
@@ -144,7 +146,7 @@ def load_frozen(store: Path, rev: str | None = None) -> Frozen | None:
         if revision(manifest) != name:
             raise ValueError(f"{name}/{MANIFEST} was changed")
         frozen = decode(store / name, manifest)
-        for item in (*frozen.items, *frozen.guarded):
+        for item in (*frozen.items, *frozen.guarded, *frozen.trees):
             if item.link is None and digest_of(frozen.content(item)) != item.digest:
                 raise ValueError(f"the record of {item.path} was changed")
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import stat
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from proctor.oracle import discovery, locks, settings
@@ -21,13 +22,14 @@ _PARSE_LIMIT = 1 << 20
 """Bytes of a configuration file that are parsed; a larger one counts as changed."""
 
 
-def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
+def undo(tree: Path, frozen: Frozen, absent: Callable[[], Collection[str]] = tuple) -> tuple[str, ...]:
     """Make a tree rest on the frozen set again; the paths that differed, sorted.
 
     Frozen files that were edited, deleted, renamed or made (un)executable are laid back. New files inside protected
     folders, new discovery files and new modules in the way of a runner's imports or the tests' are removed. Files that
     hold both tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the
-    rest of such a file is the worker's to edit. Compiled caches are removed without a word. OSError where that fails.
+    rest of such a file is the worker's to edit. Compiled caches are removed without a word, and so is laid what no copy
+    of this checkpoint holds: `absent` gives such files and folders. OSError where that fails.
     """
     changed = set()
     for path, entry in list(discovery.walk(tree, frozen.borrowed, grant=True)):
@@ -38,7 +40,8 @@ def undo(tree: Path, frozen: Frozen) -> tuple[str, ...]:
             changed.add(path)
     for item in sorted(frozen.items, key=lambda item: locks.is_lock(item.path)):  # a lock follows its manifest
         if _differs(tree, item, frozen):
-            changed.add(item.path)
+            if os.path.lexists(tree / item.path) or not is_within(item.path, absent()):
+                changed.add(item.path)
             _lay(tree, item, frozen)
     return tuple(sorted(changed))
 

@@ -51,6 +51,9 @@ class Without:
         self.store.refresh(commit, dest, exclude)
         self._take_out(commit, dest)
 
+    def not_kept(self, commit: str) -> frozenset[str]:
+        return self.store.not_kept(commit)
+
     def _take_out(self, commit: str, dest: Path) -> None:
         if self.part is None or self.change is None:
             return

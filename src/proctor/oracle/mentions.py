@@ -1,0 +1,62 @@
+"""Files that frozen build and check files name, and that decide with them what a check does. Pure.
+
+A command may as well name the work itself (`bash deploy.sh --dry-run`), which must never be frozen: so of the scripts
+that are named only those count that are called or placed like tests and checks. What a make file includes, and what a
+node runner is told to load beside the tests, counts by its name alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+LIMIT = 256 << 10
+"""Bytes of a file that are looked through."""
+
+_NAMING = re.compile(
+    r"(?:GNUm|[Mm])akefile|.+\.mk|[Jj]ustfile|\.justfile|[Tt]askfile\.ya?ml|package\.json|noxfile\.py|tox\.(?:ini|toml)"
+    r"|pyproject\.toml|.+\.(?:sh|bash|bats)|(?:jest|vitest|vite|mocha|ava|karma|playwright|cypress)\.[\w.-]+"
+    r"|\.mocharc(?:\.\w+)?"
+)
+_SCRIPT = re.compile(
+    r"(?<![\w@:/.-])(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:sh|bash|bats|py|js|mjs|cjs|ts|rb|pl|mk))(?![\w./-])"
+)
+_WORDS = frozenset(
+    """run all test tests testing check checks ci e2e lint verify validate unit integration spec specs setup teardown
+    env global jest vitest mocha pytest smoke coverage quick fast slow acceptance functional helpers runner""".split()  # noqa: SIM905 - a list to read
+)
+_TELLING = frozenset(
+    "test tests testing check checks ci e2e lint verify validate spec specs jest vitest mocha pytest smoke".split()  # noqa: SIM905
+)
+_FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
+_INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
+_LOADED = re.compile(
+    r"""\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|testRunner|runner|resolver|testSequencer
+    |snapshotResolver|preset|reporters?|environment|transform|require)["']?\s*:\s*(\[[^\]]*\]|\{[^}]*\}|["'][^"'\n]*["'])""",
+    re.VERBOSE,
+)
+_QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
+
+
+def names_files(path: str) -> bool:
+    """Whether a file is of a kind that names others."""
+    return bool(_NAMING.fullmatch(path.rpartition("/")[2]))
+
+
+def named(path: str, data: bytes) -> Iterator[str]:
+    """The paths that a file names, as written: from its own folder, or from the workspace's top."""
+    text = data[:LIMIT].decode(errors="replace")
+    name = path.rpartition("/")[2]
+    yield from (found for found in _SCRIPT.findall(text) if _is_of_checks(found))
+    if name.endswith(".mk") or name.lower().endswith("makefile"):
+        for names in _INCLUDE.findall(text):
+            yield from (one for one in names.split() if "$" not in one and "*" not in one)
+    elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
+        for value in _LOADED.findall(text):
+            yield from _QUOTED.findall(value)
+
+
+def _is_of_checks(path: str) -> bool:
+    *folders, name = path.split("/")
+    words = {word.lower() for word in re.split(r"[-_.]", name.rpartition(".")[0]) if word}
+    return bool(_FOLDERS & set(folders)) or (words <= _WORDS and bool(words & _TELLING))
