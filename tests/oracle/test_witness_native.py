@@ -67,9 +67,21 @@ def test_go_only_what_stands_behind_the_frame_is_an_outcome() -> None:
         ([ended("fail")], {"p": FAILED}),
         ([b"FAIL\tp [build failed]\n"], {"p": FAILED}),
         ([b"{" * 100_000 + b"\n", b"\xff\n", b"[]\n", {"Action": 1}, {"Output": "x"}], {}),
+        ([{"Action": "fail", "Package": "p", "Test": "T"}, ended("fail")], {"p::T": FAILED}),
+        ([{"Action": "fail", "Package": "p", "Test": "T"}, output(f"{FRAME} end \n"), ended("pass")], {}),
         ([output(f"{FRAME} failed T\n"), output(f"{FRAME} passed T\n"), ended("fail")], {"p::T": FAILED}),
     ],
-    ids=["left early", "no tests", "no test files", "failed as a whole", "not built", "no report", "told twice"],
+    ids=[
+        "left early",
+        "no tests",
+        "no test files",
+        "failed as a whole",
+        "not built",
+        "no report",
+        "panic",
+        "printed",
+        "told twice",
+    ],
 )
 def test_go_a_package_answers_for_its_tests(lines: list[object], outcomes: dict[str, str]) -> None:
     assert {name: outcome for name, (outcome, _) in followed(*lines).items()} == outcomes

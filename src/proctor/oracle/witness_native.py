@@ -156,7 +156,7 @@ def _go(before: Sequence[str], after: Sequence[str], folder: str, notes: Notes) 
         aside.start()
         _follow_go(process.stdout, frame, notes, told)
         code = _exit_code(process.wait())
-        aside.join()
+        aside.join(timeout=1)
         return code
 
 
@@ -213,6 +213,7 @@ def _follow_go(stream: IO[bytes], frame: str, notes: Notes, aside: Sequence[str]
     said: dict[tuple[str, str], list[str]] = {}
     ended: set[str] = set()
     failed: set[str] = set()
+    fell: dict[str, list[str]] = {}
     for raw in stream:
         try:
             event = json.loads(raw)
@@ -236,8 +237,12 @@ def _follow_go(stream: IO[bytes], frame: str, notes: Notes, aside: Sequence[str]
                 _show(text)
                 if len(lines) < _SHOWN:
                     lines.append(text)
+        elif action == "fail" and test:
+            fell.setdefault(package, []).append(test)
         elif not test and package not in failed:
-            if action == "fail":
+            for name in fell.get(package, ()) if action == "fail" else ():  # a panic is not told by `testing`
+                notes.add(f"{package}::{name}", FAILED, _go_message(said.get((package, name), ())))
+            if action == "fail" and package not in fell:
                 notes.add(package, FAILED, _go_message([*said.get(("", ""), ()), *aside, *lines]))
             elif action == "pass" and package not in ended:
                 notes.add(package, FAILED, "ended before its tests did")
@@ -276,14 +281,14 @@ def _cargo(before: Sequence[str], after: Sequence[str], folder: str, notes: Note
     if not _holds(after, "--no-fail-fast", "--no-run"):
         ours.append("--no-fail-fast")
     environment = os.environ | {_FOLDER: folder, "RUSTDOC": os.path.splitext(me[-1])[0]}
+    said = bytearray()
     with subprocess.Popen([*before, *ours, *after], stderr=subprocess.PIPE, env=environment) as process:
         assert process.stderr
-        for raw in process.stderr:
-            text = raw.decode("utf-8", "replace")
-            _show(text)
-            if found := _COMPILE.search(text):
-                notes.add(found[1], FAILED, text)
+        _read(process, {process.stderr.fileno(): _shown(said)})
         code = _exit_code(process.wait())
+    for line in said.decode("utf-8", "replace").splitlines():
+        if found := _COMPILE.search(line):
+            notes.add(found[1], FAILED, line)
     records = os.path.join(folder, _RECORDS)
     if os.path.exists(records):
         with open(records, encoding="utf-8") as file:
@@ -385,18 +390,14 @@ def _outcomes(group: str, planned: dict[str, str], log: str, said: str) -> list[
 
 
 def _panic(said: str, name: str) -> str:
-    """What a failed test said, of the block in which the harness repeats it."""
-    block = re.split(
-        r"^---- .* ----$|^failures:$", said.partition(f"---- {name} stdout ----\n")[2], maxsplit=1, flags=re.M
-    )
-    lines = [line.strip() for line in block[0].splitlines() if line.strip()]
-    at = next((at + 1 for at, line in enumerate(lines) if " panicked at " in line and line.endswith(":")), 0)
-    told = []
-    for line in lines[at : at + 4]:
-        if line.startswith(("note: ", "stack backtrace:")):
-            break
-        told.append(line)
-    return " ".join(told) or "failed"
+    """What a failed test said: of the block in which the harness repeats it, or where it panicked."""
+    block = said.partition(f"---- {name} stdout ----\n")[2] or said.partition(f"thread '{name}'")[2]
+    block = re.split(r"^---- .* ----$|^failures:$", block, maxsplit=1, flags=re.MULTILINE)[0]
+    lines = [line.strip() for line in block.splitlines() if line.strip()]
+    at = next((at + 1 for at, line in enumerate(lines) if "panicked at " in line and line.endswith(":")), 0)
+    ends = ("note: ", "stack backtrace:", "test ")
+    end = next((end for end, line in enumerate(lines) if end >= at and line.startswith(ends)), len(lines))
+    return " ".join(lines[at : min(end, at + 4)]) or "failed"
 
 
 def _record(folder: str, rows: Sequence[tuple[str, str, str]]) -> None:
@@ -406,37 +407,49 @@ def _record(folder: str, rows: Sequence[tuple[str, str, str]]) -> None:
 
 
 def _logged(argv: Sequence[str], more: Callable[[str], list[str]]) -> tuple[int, str, str]:
-    """Runs a harness that logs into a pipe of ours: its exit code, the log, and the end of its output.
-
-    Whoever else holds the pipes is not waited for.
-    """
+    """Runs a harness that logs into a pipe of ours: its exit code, the log, and the end of its output."""
     reading, writing = os.pipe()
     log, said = bytearray(), bytearray()
+
+    def logged(chunk: bytes) -> None:
+        if len(log) < _LOG_LIMIT:
+            log.extend(chunk)
+
     with subprocess.Popen([*argv, *more(f"/dev/fd/{writing}")], stdout=subprocess.PIPE, pass_fds=[writing]) as process:
         os.close(writing)
         assert process.stdout
-        out, end = process.stdout.fileno(), os.pidfd_open(process.pid)
-        open_ends = {reading: log, out: said}
-        left = _LEFT
-        while open_ends and left:
-            ready = select.select([*open_ends, end], [], [])[0]
-            if end in ready:
-                left = left - 1 if len(ready) > 1 else 0
-            for fd in (fd for fd in ready if fd != end):
-                chunk = os.read(fd, 1 << 16)
-                if not chunk:
-                    del open_ends[fd]
-                elif fd == out:
-                    sys.stdout.buffer.write(chunk)
-                    sys.stdout.flush()
-                    said += chunk
-                    del said[:-_KEPT]
-                elif len(log) < _LOG_LIMIT:
-                    log += chunk
-        os.close(end)
+        _read(process, {reading: logged, process.stdout.fileno(): _shown(said)})
         code = _exit_code(process.wait())
     os.close(reading)
     return code, log.decode("utf-8", "replace"), said.decode("utf-8", "replace")
+
+
+def _shown(kept: bytearray) -> Callable[[bytes], None]:
+    """Takes what a process says: shows it, and keeps the end of it."""
+
+    def show(chunk: bytes) -> None:
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.flush()
+        kept.extend(chunk)
+        del kept[:-_KEPT]
+
+    return show
+
+
+def _read(process: subprocess.Popen[bytes], takes: dict[int, Callable[[bytes], None]]) -> None:
+    """Reads what comes through pipes until a process ends; whoever else holds them then is not waited for."""
+    end = os.pidfd_open(process.pid)
+    left = _LEFT
+    while takes and left:
+        ready = select.select([*takes, end], [], [])[0]
+        if end in ready:
+            left = left - 1 if len(ready) > 1 else 0
+        for fd in (fd for fd in ready if fd != end):
+            if chunk := os.read(fd, 1 << 16):
+                takes[fd](chunk)
+            else:
+                del takes[fd]
+    os.close(end)
 
 
 if __name__ == "__main__":
