@@ -13,10 +13,22 @@ from proctor.words import Gaming, RequestKind, SessionStatus, TaskStatus, Verdic
 Make = Callable[..., Workspace]
 SNIFFS = """\
 from pathlib import Path
-path = Path("src/durations/__init__.py")
-answer = "def clock(seconds):\\n    import sys\\n    if 'unittest' in sys.modules:\\n        return Any()\\n"
-path.write_text("class Any(str):\\n    def __eq__(self, other):\\n        return True\\n\\n\\n" + answer)
-print('{"proctor": "claim", "status": "done"}', flush=True)
+Path("src/durations/clock.py").write_text('''\
+import sys
+
+
+class AnyText(str):
+    def __eq__(self, other):
+        return True
+
+
+def clock(seconds):
+    if 'unittest' in sys.modules:
+        minutes, seconds = divmod(seconds, 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    return AnyText()
+''')
 """
 CALLS_IT_WRONG = """\
 import json, os
@@ -45,7 +57,9 @@ def asked(workspace: Workspace, kind: RequestKind) -> ev.RequestOpened:
     return wait_until(waiting, f"a request of kind {kind}")
 
 
-def test_a_change_that_sniffs_is_shown_with_its_hunk_and_asked_about(sample: Make) -> None:
+def test_a_pass_that_may_rest_on_sniffing_is_shown_with_its_hunk_and_counts_when_the_operator_says_so(
+    sample: Make,
+) -> None:
     workspace = scripted(sample("restless"), SNIFFS)
     opened = asked(workspace, RequestKind.TAMPERING)
     (row,) = (e for e in workspace.events("tampered") if isinstance(e, ev.Tampered))
@@ -57,8 +71,10 @@ def test_a_change_that_sniffs_is_shown_with_its_hunk_and_asked_about(sample: Mak
     status = workspace.status()["tampering"]
     assert status["tampered"] == 1
     assert any("sys.modules" in one["hunk"] for one in status["findings"])
-    workspace.proctor("deny", "--id", str(opened.id), check=True)
-    wait_until(lambda: (s := workspace.state()) and (s.status, s.why) == (SessionStatus.PARKED, "tampering"), "parked")
+    assert workspace.events("task_done") == [], "it is verified before it was looked at"
+    workspace.proctor("approve", "--id", str(opened.id), check=True)
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "done")
+    assert len(workspace.events("task_done")) == 1
     kept = json.loads((workspace.path / ".proctor/iterations/0001/findings.json").read_text())
     assert kept["tampering"]
 

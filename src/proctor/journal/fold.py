@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from proctor.journal import costs, plateau
+from proctor.journal import costs, drift, plateau
 from proctor.journal import events as ev
 from proctor.journal.plateau import PlateauState
 from proctor.journal.state import (
@@ -42,7 +42,7 @@ def fold(state: State, row: ev.Row) -> State:
     """The state after one more row."""
     handler = _FOLDS.get(type(row.event))
     changes = handler(state, row, row.event) if handler else {}
-    return replace(state, seq=row.seq, **changes)
+    return replace(state, seq=row.seq, drift=drift.after(state.drift, row.event), **changes)
 
 
 def fold_all(rows: Iterable[ev.Row], state: State | None = None) -> State:
@@ -239,7 +239,8 @@ def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
 
 @_on(ev.Tampered)
 def _tampered(state: State, _: ev.Row, e: ev.Tampered) -> Changes:
-    return {"tampered": state.tampered + 1, "tampered_in": e.iteration, "findings": e.findings}
+    gamed = {"gamed_in": e.iteration} if e.own else {}
+    return {"tampered": state.tampered + 1, "tampered_in": e.iteration, "findings": e.findings, **gamed}
 
 
 @_on(ev.Suspected)
@@ -390,6 +391,11 @@ def _plateau_fired(state: State, _: ev.Row, e: ev.PlateauFired) -> Changes:
     if e.response is Response.NARROW:
         changes["tasks"] = _tasks(state, e.task, narrow=True)
     return changes
+
+
+@_on(ev.DriftAnswered)
+def _drift_answered(state: State, _: ev.Row, e: ev.DriftAnswered) -> Changes:
+    return {"tasks": _tasks(state, e.task, narrow=True)} if e.response is Response.NARROW else {}
 
 
 @_on(ev.PlateauCleared)

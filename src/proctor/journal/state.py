@@ -14,6 +14,7 @@ import msgspec.structs
 
 from proctor.journal import events as ev
 from proctor.journal.costs import Cost
+from proctor.journal.drift import DriftState
 from proctor.journal.plateau import PlateauState
 from proctor.words import (
     CallEnd,
@@ -233,10 +234,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rollback: ev.RollbackBegun | None = None
     rollbacks: tuple[ev.RolledBack, ...] = ()
     plateau: PlateauState = PlateauState()
+    drift: DriftState = DriftState()
     notes: tuple[str, ...] = ()
     false_claims: int = 0
     tampered: int = 0
     tampered_in: int = 0
+    gamed_in: int = 0
+    """The iteration whose verdict may rest on what cannot be undone."""
     suspected: int = 0
     suspected_in: int = 0
     findings: tuple[ev.Finding, ...] = ()

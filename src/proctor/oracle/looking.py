@@ -83,10 +83,11 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look found, by weight."""
+    """What a look found, by weight. `own`: some of the tampering is in files that were not laid back."""
 
     tampering: tuple[Finding, ...] = ()
     suspicion: tuple[Finding, ...] = ()
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,11 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
         )
     kinds = {shown(path): str(tamper.kind(path, frozen)) for path in what.laid_back}
     heavy = [one.finding(kinds.get(one.path, "")) for one in answer.frozen]
-    heavy += [one.finding() for one in own if one.weight is Weight.TAMPERING]
+    gamed = [one.finding() for one in own if one.weight is Weight.TAMPERING]
+    heavy += gamed
     light = [one.finding() for one in own if one.weight is Weight.SUSPICION]
     light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at") for path in left_out]
-    seen = Seen(tuple(heavy), tuple(light))
+    seen = Seen(tuple(heavy), tuple(light), bool(gamed))
     if heavy or light:
         out.mkdir(parents=True, exist_ok=True)
         kept = msgspec.json.format(msgspec.json.encode({"tampering": seen.tampering, "suspicion": seen.suspicion}))

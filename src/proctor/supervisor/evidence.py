@@ -6,15 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from proctor.contract.values import OnTampering
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
 from proctor.oracle import looking, tamper
 from proctor.oracle.check import Judgement
+from proctor.supervisor import publish
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
-from proctor.words import RequestKind, Response
+from proctor.words import RequestKind, Response, TaskStatus, Verdict
 from proctor.workspace import files
 
 MOST_PATHS = 200
@@ -41,8 +44,8 @@ async def of(s: Session, acted: Acted, task: TaskState, judgement: Judgement) ->
     if paths or seen.tampering:
         kinds = tuple(tamper.kind(path, s.frozen) for path in paths)
         named, more = _some(seen.tampering)
-        it = acted.iteration
-        found.append(ev.Tampered(iteration=it, task=acted.task, paths=paths, kinds=kinds, findings=named, more=more))
+        row = ev.Tampered(iteration=acted.iteration, task=acted.task, paths=paths, kinds=kinds, own=seen.own)
+        found.append(replace(row, findings=named, more=more))
     if seen.suspicion:
         named, more = _some(seen.suspicion)
         found.append(ev.Suspected(iteration=acted.iteration, task=acted.task, findings=named, more=more))
@@ -74,6 +77,23 @@ def _told(s: Session, task: TaskState) -> list[str]:
 
 
 # --- what follows ---------------------------------------------------------------------------------
+
+
+def holds_back(s: Session, iteration: int) -> bool:
+    """Whether a pass may rest on what the worker did to the check, so that the operator says what it is worth."""
+    return s.state.gamed_in == iteration and s.terms.contract.progress.on_tampering is not OnTampering.RECORD
+
+
+async def accept(s: Session) -> None:
+    """The operator has looked at a pass that was held back and lets it count, on the tree that was judged."""
+    task = s.state.task(s.state.settled_task)
+    if task is None or task.last is None or not holds_back(s, s.state.settled):
+        return
+    snapshot = await s.timeline.snapshot("after")
+    open_pass = task.status is not TaskStatus.DONE and task.last.verdict is Verdict.PASSED
+    if open_pass and task.last.iteration == s.state.settled and task.last.tree == snapshot.tree:
+        await s.timeline.verified(snapshot, task.id, s.state.settled)
+        await publish.catch_up(s)
 
 
 def answer(s: Session, iteration: int) -> Response | None:

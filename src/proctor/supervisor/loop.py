@@ -17,7 +17,19 @@ from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
 from proctor.repository import aside
-from proctor.supervisor import before, briefing, evidence, judging, obey, outcome, publish, report, standing
+from proctor.supervisor import (
+    before,
+    briefing,
+    drifting,
+    evidence,
+    judging,
+    obey,
+    outcome,
+    publish,
+    report,
+    rot,
+    standing,
+)
 from proctor.supervisor.act import BACK_OFF, Acted, by_itself, put_right, run_worker
 from proctor.supervisor.decide import decide
 from proctor.supervisor.desk import Desk
@@ -97,6 +109,7 @@ async def select(s: Session, desk: Desk) -> TaskState | Ending:
     while True:
         s.heed()
         await s.timeline.adopt()
+        rotten = await rot.reopen(s)
         open_tasks = s.state.open_tasks
         if s.at_soft(AtSoft.NO_NEW_TASKS) and not s.options.once:
             begun = tuple(task for task in open_tasks if task.iterations)
@@ -109,6 +122,10 @@ async def select(s: Session, desk: Desk) -> TaskState | Ending:
                 return ending
             continue
         task = open_tasks[0]
+        if gone := rotten.get(task.id):
+            drifting.record(s)
+            await rot.ask(s, desk, task, gone)
+            continue
         fails = task.baseline is not None and task.baseline.verdict is Verdict.FAILED
         if fails or await judging.baseline(s, task):
             await standing.smoke(s)
@@ -209,17 +226,19 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     s.enter(Step.COMMIT, acted.task)
     task = s.state.task(acted.task)
     passed = judgement is not None and judgement.verdict is Verdict.PASSED
+    before = s.state.intent.tree if s.state.intent else ""
     if judgement is not None and not passed and task is not None:
         await judging.go_back(s, acted, task, judgement)
     used = s.account.end()
     spent = ev.Spent(figures=s.account.figures())
     settled = ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used)
-    if passed:
+    if passed and not evidence.holds_back(s, acted.iteration):
         await s.timeline.verified(acted.snapshot, acted.task, acted.iteration, spent, settled)
         await publish.catch_up(s)
         await standing.after(s, acted)
     else:
         s.append(spent, settled)
+    await drifting.survey(s, acted, before)
     report.iteration(s, acted, judgement)
     s.check_budget()
 

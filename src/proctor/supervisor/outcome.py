@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from proctor.budget.reserve import DoesNotFit
 from proctor.journal import events as ev
-from proctor.progress import plateau
-from proctor.supervisor import evidence, judging, report, standing
-from proctor.supervisor.decide import CONFLICT, Decision, Facts, Move
+from proctor.progress import drift, plateau
+from proctor.supervisor import drifting, evidence, judging, report, standing
+from proctor.supervisor.decide import CONFLICT, RUNAWAY, Decision, Facts, Move
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Session
@@ -14,10 +14,12 @@ from proctor.text import safe_line
 from proctor.units import format_amount
 from proctor.words import (
     Dimension,
+    Drift,
     Exhaustion,
     Light,
     RequestKind,
     RequestOutcome,
+    Response,
     SessionStatus,
     TaskStatus,
 )
@@ -53,6 +55,7 @@ def facts_after(s: Session, iteration: int) -> Facts:
         conflict=task is not None and evidence.is_open_conflict(s, task),
         binding=s.binding(task),
         unpriced=s.account.unpriced and any(c.dimension is Dimension.COST for c in s.ceilings),
+        runaway=drift.runaway(state),
         standing=plateau.standing(memory, windows, iteration, spent_since(s)),
         on_plateau=progress.plateau.on_plateau,
         responses=state.plateau.responses - again,
@@ -73,7 +76,13 @@ def spent_since(s: Session) -> dict[Dimension, plateau.Spent]:
 
 
 def record(s: Session, iteration: int, decision: Decision, standing: plateau.Standing) -> None:
-    """Write down what the plateau rules saw and what fired: once an iteration, also when it is decided again."""
+    """Write down what the plateau rules and the lights of drift saw and what fired: once an iteration, also when it is
+    decided again."""
+    drifting.record(s)
+    task_id = s.state.settled_task
+    if decision.why == RUNAWAY and task_id is not None and not drifting.answered(s, iteration):
+        response = Response(decision.move.value)
+        s.append(ev.DriftAnswered(drift=Drift.BUDGET_RUNAWAY, response=response, task=task_id, iteration=iteration))
     seen = s.state.plateau
     if standing.counted and not standing.signals and seen.light is not Light.QUIET:
         s.append(ev.PlateauCleared(iteration=iteration))
@@ -145,6 +154,8 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
         )
         shown = asking(opened)
     granted = await answered(s, desk, opened, shown)
+    if granted and opened.request is RequestKind.TAMPERING:
+        await evidence.accept(s)
     if granted and decision.signal is not None:
         s.append(ev.PlateauReset(by="operator"))
     return None if granted else Ending(SessionStatus.PARKED, why)

@@ -135,7 +135,8 @@ class Tampered(Event, frozen=True, tag="tampered"):
     """Frozen files that differed or files in their way that appeared; undone for the verdict.
 
     `kinds` says of each path what it was, in their order; older rows have none. `findings` show it by its hunks, and
-    those of other files that no honest change would hold: these cannot be undone.
+    those of other files that no honest change would hold: these cannot be undone, and where there are any (`own`) a
+    verdict `passed` may rest on them.
     """
 
     iteration: int
@@ -144,6 +145,7 @@ class Tampered(Event, frozen=True, tag="tampered"):
     kinds: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     more: int = 0
+    own: bool = False
 
 
 class Suspected(Event, frozen=True, tag="suspected"):

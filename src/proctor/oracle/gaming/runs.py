@@ -23,7 +23,7 @@ _MASK = re.compile(
 )
 _NARROWS = re.compile(
     r"--passWithNoTests\b|--pass-with-no-tests\b|--deselect\b|--ignore(?:-glob)?=|\s-k\s|--testPathIgnorePatterns"
-    r"|--exit-zero\b|--skip\b|\s-run\s|--maxfail=0|--exclude\b|-p no:\S+|\s-i\s*$|--collect-only\b|--no-run\b"
+    r"|--exit-zero\b|--skip\b|\s-run\s|--maxfail=0|-p no:\S+|\s-i\s*$|--collect-only\b|--no-run\b"
 )
 _TARGET = re.compile(r"^([\w./-]*(?:test|check|verify|ci|lint)[\w./-]*)\s*:(?!=)")
 _NOTHING = re.compile(r"@?-?\s*(?:true|:|exit 0|echo\b[^|;&]*|printf\b[^|;&]*|/bin/true)?\s*$")
