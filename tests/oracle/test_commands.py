@@ -153,5 +153,5 @@ def test_go_and_cargo_are_run_by_a_witness_that_knows_where_its_options_go(line:
     runner = recognise(argv)
     assert runner
     assert runner.kind is kind
-    ours = ("python", "-I", "-S", "/door/w.py", kind.split()[0], str(at))
+    ours = ("python", "-I", "-S", "/door/w.pyz", kind.split()[0], str(at))
     assert watched(argv, runner, "/door", "w", "python") == (*ours, *argv)

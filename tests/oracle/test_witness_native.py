@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.oracle import gobuild, runners
+from proctor.oracle import gobuild, runners, witness_cargo, witness_go
 from proctor.oracle import witness_native as native
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
@@ -33,7 +33,7 @@ def output(text: str, package: str = "p", **more: str) -> dict[str, str]:
 
 def followed(*lines: object, aside: tuple[str, ...] = ()) -> dict[str, tuple[str, str]]:
     notes = native.Notes()
-    native._follow_go(events(*lines), FRAME, notes, aside)
+    witness_go.follow(events(*lines), FRAME, notes, aside)
     return notes.outcomes
 
 
@@ -103,14 +103,14 @@ PLANNED = {name: name for name in ("t::a", "t::ab", "t::b c")}
     ids=["plain", "with reasons", "stopped early", "empty", "said twice", "noise"],
 )
 def test_cargo_each_planned_test_is_logged_once(log: str, outcomes: tuple[str, ...]) -> None:
-    rows = native._outcomes("p/t", PLANNED, log, "")
+    rows = witness_cargo.outcomes("p/t", PLANNED, log, "")
     assert [name for name, _, _ in rows] == [f"p/t::{name}" for name in PLANNED]
     assert tuple(outcome for _, outcome, _ in rows) == outcomes
 
 
 def test_cargo_documentation_tests_are_named_without_their_lines() -> None:
     names = ["src/lib.rs - add (line 12)", "src/lib.rs - add (line 3)", "src/lib.rs - (line 9)"]
-    assert native._stable(names) == {
+    assert witness_cargo.stable(names) == {
         "src/lib.rs - add (line 3)": "src/lib.rs - add",
         "src/lib.rs - (line 9)": "src/lib.rs -",
         "src/lib.rs - add (line 12)": "src/lib.rs - add #2",
@@ -122,9 +122,9 @@ def test_cargo_a_failure_is_told_in_its_own_words() -> None:
         "\n---- t::a stdout ----\n\nthread 't::a' (9) panicked at src/lib.rs:1:2:\nassertion failed\n  left: -1\n"
         'note: run with `RUST_BACKTRACE=1`\n\n---- t::b stdout ----\nError: "no"\n\nfailures:\n    t::a\n'
     )
-    assert native._panic(said, "t::a") == "assertion failed left: -1"
-    assert native._panic(said, "t::b") == 'Error: "no"'
-    assert native._panic(said, "t::c") == "failed"
+    assert witness_cargo.panic(said, "t::a") == "assertion failed left: -1"
+    assert witness_cargo.panic(said, "t::b") == 'Error: "no"'
+    assert witness_cargo.panic(said, "t::c") == "failed"
 
 
 def test_the_report_of_the_witness_is_one_that_the_judge_reads() -> None:

@@ -110,7 +110,7 @@ def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, pytho
             return (*before, *name, "-p", plugin, *after)
         case Kind.GO | Kind.CARGO:
             last = runner.at + runner.words - 1
-            return (python, "-I", "-S", f"{folder}/{plugin}.py", runner.kind.split()[0], str(last), *argv)
+            return (python, "-I", "-S", f"{folder}/{plugin}.pyz", runner.kind.split()[0], str(last), *argv)
     option = _REPORTER[runner.kind]
     ours = (*(() if runner.reports else (f"{option}=default",)), f"{option}={folder}/{plugin}.cjs")
     return (*runner.head, *ours, *runner.tail)

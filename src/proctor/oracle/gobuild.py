@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from proctor.oracle import witness_native
+from proctor.oracle import witness_go
 from proctor.oracle.commands import Kind, Runner, watched
 from proctor.oracle.watch import files, toolchains
 from proctor.sandbox.policy import DOOR, Policy
@@ -61,9 +61,7 @@ def library(program: str, backend: Backend, base: Policy) -> Path | None:
     if found is None or not found.startswith("/") or passes(Path(found), base.workspace):
         return None
     about = os.stat(found)
-    mark = (
-        f"{os.path.realpath(found)} {about.st_mtime_ns} {about.st_size} {Path(witness_native.__file__).read_bytes()!r}"
-    )
+    mark = f"{os.path.realpath(found)} {about.st_mtime_ns} {about.st_size} {Path(witness_go.__file__).read_bytes()!r}"
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proctor"
     return _library(found, caches / f"go-{hashlib.sha256(mark.encode()).hexdigest()[:16]}", backend, base)
 

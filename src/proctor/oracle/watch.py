@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from proctor.oracle.commands import Kind
-from proctor.oracle.witness_native import LIBRARY
+from proctor.oracle.witness_go import LIBRARY
 from proctor.sandbox.host import homes
 from proctor.sandbox.programs import NAMED
 
+_START = "import sys\nfrom proctor.oracle.witness_native import start\nsys.exit(start(sys.argv[1:]))\n"
 _HERE = Path(__file__).parent
 _KEPT = (*NAMED, "RUSTUP_TOOLCHAIN")
 """Which toolchain the operator uses, and where it and what it has fetched lie, if not in the usual places."""
@@ -21,14 +25,27 @@ _USUAL = (("RUSTUP_HOME", ".rustup"), ("GOPATH", "go"))
 
 def files(kind: Kind, plugin: str) -> Iterator[tuple[str, bytes, int]]:
     """Name, content and mode of what has to be in the folder that is shown to a check, for a witness of this name."""
-    suffix, source = "py", "witness_native.py"
     if kind.is_python:
-        source = "witness.py"
+        yield f"{plugin}.py", (_HERE / "witness.py").read_bytes(), 0o644
     elif kind.is_node:
-        suffix, source = "cjs", "witness_node.cjs"
-    yield f"{plugin}.{suffix}", (_HERE / source).read_bytes(), 0o644
+        yield f"{plugin}.cjs", (_HERE / "witness_node.cjs").read_bytes(), 0o644
+    else:
+        yield f"{plugin}.pyz", _archive(), 0o644
     if kind is Kind.CARGO:  # cargo takes one program for its rustdoc
-        yield plugin, f'#!/bin/sh\nexec "{sys.executable}" -I -S "$0.py" docs "$@"\n'.encode(), 0o755
+        yield plugin, f'#!/bin/sh\nexec "{sys.executable}" -I -S "$0.pyz" docs "$@"\n'.encode(), 0o755
+
+
+@cache
+def _archive() -> bytes:
+    """What Python runs as a script of its own, with the modules that it needs."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as file:
+        file.writestr("__main__.py", _START)
+        for package in ("proctor", "proctor/oracle"):
+            file.writestr(f"{package}/__init__.py", "")
+        for module in ("witness_native", "witness_go", "witness_cargo"):
+            file.writestr(f"proctor/oracle/{module}.py", (_HERE / f"{module}.py").read_bytes())
+    return held.getvalue()
 
 
 def toolchains(kind: Kind | None, built: Path, library: Path | None = None) -> dict[str, str]:
