@@ -10,7 +10,7 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
@@ -65,8 +65,9 @@ def is_same(path: str, before: bytes, after: bytes) -> bool:
 
 def _holds(old: object, new: object) -> bool:
     if isinstance(old, frozenset) or isinstance(new, frozenset):
-        return frozenset(old or ()) <= frozenset(new or ())  # type: ignore[call-overload]
-    return old == new
+        was: Iterable[object] = old if isinstance(old, frozenset) else ()
+        return isinstance(new, frozenset | None) and frozenset(was) <= (new or frozenset())
+    return bool(old == new)
 
 
 # --- Python -----------------------------------------------------------------------------------------
