@@ -100,7 +100,7 @@ def test_it_says_what_survives_what_proves_and_who_decides(explained: Explained)
     assert "Reported only: `ls`" in text
     assert "What the worker says is a claim." in text
     assert "proctor, never the worker: it is over when every task holds a passed verdict, and then `ls -l`" in text
-    assert "within 1m30s, its output holding 'ok' passes on a clean checkout" in text
+    assert "within 1m30s (its output holds 'ok') passes on a clean checkout" in text
 
 
 def test_it_says_what_checkpoints_keep_by_the_contract(explained: Explained) -> None:

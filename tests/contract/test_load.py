@@ -247,9 +247,7 @@ def test_a_rule_that_compares_needs_two_and_one_is_not_silently_off(refusal: Ref
     ("key", "value"),
     [
         ("state", "{environment: {secrets: [TOKEN]}}"), ("state", "{environment: {setup: [make]}}"),
-        ("progress", "{checks: [{run: [x], artifact: a.html}]}"),
-        ("progress", "{checks: [{run: [x], schema: s.json}]}"),
-        ("actions", "{mail: {run: [x]}}"), ("termination", "{final: {run: [x], page: index.html}}"),
+        ("actions", "{mail: {run: [x]}}"),
     ],
 )  # fmt: skip
 def test_what_is_not_built_yet_is_refused_by_name(refusal: Refusal, key: str, value: str) -> None:
@@ -292,7 +290,7 @@ def test_a_host_that_could_be_read_in_two_ways_is_refused(refusal: Refusal, host
 
 def test_what_is_not_built_yet_may_be_set_to_off(write: Write) -> None:
     text = "state: {commits: none, environment: {secrets: [], setup: null}}\nactions: {}\n"
-    progress = "progress: {checks: [{run: [x], repeat: 1, artifact: off}], smoke: null}\n"
+    progress = "progress: {checks: [{run: [x], repeat: 1, artifact: null}], smoke: null}\n"
     load(write("".join(SMALLEST.splitlines(keepends=True)[:3]) + progress + text))
 
 

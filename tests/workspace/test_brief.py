@@ -67,7 +67,7 @@ def test_the_parts_stand_in_the_order_of_the_contract() -> None:
         "Never retry blindly.",
         "# 5. Your task: 14",
         "Refunds answer 200.",
-        "pytest -q 'tests/a b.py'    (within 1m, its output must hold '2 passed')",
+        "pytest -q 'tests/a b.py'    (within 1m)\n        its output holds '2 passed'",
         "failed: 2 tests fail\n- test_refund\n- test_tax",
         "its verdict alone decides the status",
     )

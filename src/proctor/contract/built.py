@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from proctor.contract.document import Document, Place, Value
 
 _OFF: tuple[Value, ...] = (None, "", "0", "off", "no", "false", "none", "never", [], {})
-_CHECKS = ("progress.checks.*", "progress.smoke", "termination.final")
 
 _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "state.environment.secrets": _OFF,
@@ -20,7 +19,7 @@ _NOT_BUILT: dict[str, tuple[Value, ...]] = {
     "budget.money": _OFF,
     "budget.actions": _OFF,
     "actions": _OFF,
-} | {f"{check}.{key}": ("1", *_OFF) for check in _CHECKS for key in ("artifact", "schema", "page")}
+}
 
 
 def refusals(document: Document) -> Iterator[tuple[Place, str]]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.contract import ground, plain, starter
-from proctor.contract.model import Check, Contract
+from proctor.contract.check import Check
+from proctor.contract.model import Contract
 from proctor.contract.problems import A_CHECK
 from proctor.contract.queue import Queue, peek
 from proctor.contract.values import SandboxKind
@@ -206,7 +207,8 @@ def _absent(contract: Contract, workspace: Path) -> Iterator[str]:
     final = contract.termination.final
     command = contract.worker.command or ()
     checks = (*contract.progress.checks, *([final] if final else []))
-    programs = {check.run[0] for check in checks if check.optional or "/" in check.run[0]}
+    runs = [(check.optional, run) for check in checks for run in (check.run, check.page and check.page.run) if run]
+    programs = {run[0] for optional, run in runs if optional or "/" in run[0]}
     for program in sorted(programs | set(contract.state.environment.tools) | set(command[:1])):
         if not ((workspace / program).exists() if "/" in program else shutil.which(program)):
             yield f"{program} is not {'there' if '/' in program else 'on PATH'}"

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
+from proctor.contract.check import Check
+from proctor.contract.section import Section
 from proctor.contract.values import (
     Address,
     AgentSettings,
@@ -37,7 +39,6 @@ from proctor.contract.values import (
     Record,
     RelativePath,
     SandboxKind,
-    Seconds,
     Share,
     Size,
     Spend,
@@ -78,25 +79,6 @@ class Worker(Section):
     brief: BriefWay = BriefWay.STDIN
     terminal: bool = False
     """The worker's output goes to a terminal of its own, for programs that say nothing into a pipe."""
-
-
-class Check(Section):
-    run: Argv
-    """The program and its arguments; exit code 0 passes, nothing else does."""
-    timeout: Seconds = 300.0
-    """Seconds."""
-    optional: bool = False
-    """Reported, and skipped at a soft ceiling; never decides."""
-    expect: Text | None = None
-    """A text that the output must hold as well."""
-    allow_vacuous: bool = False
-    """A pass counts although the check passed before the work too."""
-    repeat: Count = 1
-    """How often a pass is run again to confirm it, each time on a copy of its own; 0 for a check that costs too much.
-    A pass that does not repeat is `unstable`."""
-    artifact: Any = None
-    schema_: Any = Field(default=None, alias="schema")
-    page: Any = None
 
 
 class Checkpoint(Section):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from proctor.contract.model import Ceiling, Check, Contract
+from proctor.contract.check import Check
+from proctor.contract.model import Ceiling, Contract
 from proctor.contract.queue import Queue
 from proctor.contract.values import AgentSettings, Commits, Git, OnFailed, OnTampering, SandboxKind
 from proctor.units import format_amount, format_duration, format_size
@@ -229,5 +230,6 @@ def _hard(contract: Contract, dimension: Dimension, terms: Ceiling) -> str:
 
 
 def _shown(check: Check) -> str:
-    holds = f", its output holding {check.expect!r}" if check.expect else ""
-    return f"`{shlex.join(check.run)}` within {format_duration(int(check.timeout * 1000))}{holds}"
+    limit, told = format_duration(int(check.timeout * 1000)), "; ".join(check.fact.told)
+    shown = f"`{shlex.join(check.run)}` within {limit}" if check.run else "a check"
+    return f"{shown} ({told})" if told else shown

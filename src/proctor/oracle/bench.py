@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,13 +20,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace as replaced
 
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
-from proctor.oracle import commands, discovery, gobuild, runners, witness
+from proctor.journal.events.checks import Page
+from proctor.oracle import commands, discovery, gobuild, pages, rules, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
 from proctor.oracle.commands import Kind, Runner
 from proctor.oracle.frozen import Frozen
+from proctor.oracle.rules import Text
 from proctor.oracle.runners import Outcome, Report
 from proctor.oracle.tamper import clear, undo
 from proctor.oracle.watch import files, toolchains
@@ -57,6 +61,7 @@ class CheckResult(msgspec.Struct, frozen=True):
     run: tuple[str, ...]
     verdict: Verdict
     reason: str
+    title: str = ""
     optional: bool = False
     failing: tuple[str, ...] = ()
     failure: str = ""
@@ -106,32 +111,68 @@ class Bench:
         """Run one check to its end and weigh it; what the one before it did to the frozen set is undone."""
         if number > 1:
             undo(self.tree, self._frozen)
-        log = self._out / f"check-{number}.log"
+        said, output = self._command(check, self._out / f"check-{number}.log")
+        if said.verdict is not Verdict.PASSED:
+            return said
+        begun = time.monotonic()
+        log = said.log
+        try:
+            rules.hold(check, output, self.tree, self._frozen)
+            if check.page:
+                log = str(self._out / f"check-{number}.page.log")
+                self._visit(check, check.page, Path(log))
+            if not self._walled and (rewritten := self._rewritten()):
+                raise rules.failed(f"{rewritten} was rewritten while the check ran")
+        except rules.Broken as broken:
+            why = f"{said.reason}, but {broken}" if said.reason and broken.verdict is Verdict.FAILED else str(broken)
+            verdict, reason, failure = broken.verdict, why, safe_line(str(broken))
+        else:
+            verdict, reason, failure = said.verdict, said.reason or "all that it asks for holds", ""
+        seconds = round(said.seconds + time.monotonic() - begun, 3)
+        reason, log = safe_line(reason, REASON), shown(log)
+        return replaced(said, verdict=verdict, reason=reason, failure=failure, seconds=seconds, log=log)
+
+    def _command(self, check: CheckFact, log: Path) -> tuple[CheckResult, Text]:
+        """Run the command of a check and weigh its end; one without a command has passed so far. And what it wrote."""
+        said = CheckResult(run=check.run, title=check.title, verdict=Verdict.PASSED, reason="", optional=check.optional)
+        if not check.run:
+            return said, Text("", b"")
         runner = commands.recognise(check.run, discovery.package_scripts(self.tree))
         with _line() as line:
             try:
                 completed = self._execute(check, runner, line, log)
             except (ValueError, Unrecoverable) as error:
-                if isinstance(error, Unrecoverable) and error.word != "sandbox":
-                    raise
-                reason = safe_line(f"could not start: {error}", REASON)
-                return CheckResult(run=check.run, verdict=Verdict.INFRA, reason=reason, optional=check.optional)
+                return replaced(said, verdict=Verdict.INFRA, reason=_not_started(error)), Text("", b"")
             report = line.report() if runner else None
         output = log.read_bytes()
         verdict, reason = _verdict(completed, check, runner, report, output)
-        if verdict is Verdict.PASSED and not self._walled and (rewritten := self._rewritten()):
-            verdict, reason = Verdict.FAILED, f"{rewritten} was rewritten while the check ran"
-        return CheckResult(
-            run=check.run,
+        said = replaced(
+            said,
             verdict=verdict,
             reason=safe_line(reason, REASON),
-            optional=check.optional,
             failing=report.failing if report and verdict is Verdict.FAILED else (),
             failure="" if verdict is Verdict.PASSED else _failure(reason, report, output),
             tests=report.tests if report else {},
             seconds=round(completed.seconds, 3),
             log=shown(str(log)),
         )
+        return said, Text("the output", output, completed.truncated)
+
+    def _visit(self, check: CheckFact, page: Page, log: Path) -> None:
+        """See that a page renders; Broken where not."""
+        if not self._walled:
+            raise rules.Broken(Verdict.INFRA, f"a page needs a network of its own, which only {WALLED} gives")
+        shutil.copyfile(pages.SOURCE, self._door / pages.NAME)
+        with tempfile.TemporaryFile(buffering=0) as file:
+            fd = file.fileno()
+
+            def start(argv: Sequence[str], seconds: float) -> Completed:
+                return run(self._backend, argv, self._policy(check, None), seconds, log, OUTPUT_LIMIT, stdin=fd)
+
+            try:
+                pages.visit(page, fd, start)
+            except (ValueError, Unrecoverable) as error:
+                raise rules.Broken(Verdict.INFRA, _not_started(error)) from error
 
     def _execute(self, check: CheckFact, runner: Runner | None, line: _Line, log: Path) -> Completed:
         argv, stdin = check.run, DEVNULL
@@ -201,6 +242,8 @@ def _verdict(
     completed: Completed, check: CheckFact, runner: Runner | None, report: Report | None, output: bytes
 ) -> tuple[Verdict, str]:
     code, number = completed.exit.code, completed.exit.signal
+    if completed.exceeded:
+        return Verdict.INFRA, completed.exceeded
     if completed.timed_out:
         return Verdict.TIMEOUT, f"no end after {check.timeout:g} s"
     if not completed.exit.ran or code is None:
@@ -209,10 +252,14 @@ def _verdict(
         return Verdict.INFRA, f"killed by {signal.Signals(number).name}, as at a limit of the sandbox"
     if number is not None:
         return Verdict.FAILED, f"died of signal {number} ({signal.strsignal(number) or 'unknown'})"
-    verdict, reason = runners.weigh(runner.kind if runner else None, code, report, output[-_TAIL:])
-    if verdict is Verdict.PASSED and check.expect is not None and check.expect.encode() not in output:
-        return Verdict.FAILED, f"{reason}, but the output does not hold {check.expect!r}"
-    return verdict, reason
+    return runners.weigh(runner.kind if runner else None, code, report, output[-_TAIL:])
+
+
+def _not_started(error: Exception) -> str:
+    """Why a sandbox did not start; raises what is no matter of the sandbox."""
+    if isinstance(error, Unrecoverable) and error.word != "sandbox":
+        raise error
+    return safe_line(f"could not start: {error}", REASON)
 
 
 def _failure(reason: str, report: Report | None, output: bytes) -> str:

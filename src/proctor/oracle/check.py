@@ -126,7 +126,7 @@ def compare(baseline: Judgement, after: Judgement) -> Judgement:
                 after,
                 verdict=Verdict.FAILED,
                 reason=safe_line(f"{how}: {first}{more}", REASON),
-                check=safe_line(shlex.join(result.run), REASON),
+                check=safe_line(result.title, REASON),
                 failing=tuple(broken),
                 failure=how,
                 log=result.log,
@@ -142,7 +142,7 @@ def _decide(results: Sequence[CheckResult], tampered: tuple[str, ...]) -> Judgem
     return Judgement(
         verdict=decisive.verdict,
         reason=decisive.reason,
-        check=safe_line(shlex.join(decisive.run), REASON),
+        check=safe_line(decisive.title, REASON),
         failing=decisive.failing,
         failure=decisive.failure,
         tampered=tampered,

@@ -8,7 +8,6 @@ ref moves only if it is what it was: so a kill leaves the commit or none.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,7 +42,7 @@ class Verified:
 
     task: int | str
     text: str
-    checks: tuple[tuple[str, ...], ...]
+    checks: tuple[str, ...]
     at: Point
 
 
@@ -204,7 +203,7 @@ class Branch:
         trailers = [
             f"Proctor-Session: {self._session}",
             f"Proctor-Task: {_task(done)}",
-            *(f"Proctor-Check: {safe_line(shlex.join(check))}" for check in done.checks),
+            *(f"Proctor-Check: {safe_line(check)}" for check in done.checks),
             f"Proctor-Checkpoint: {done.at.id}",
         ]
         return "\n".join([title, "", *body, *trailers, ""])

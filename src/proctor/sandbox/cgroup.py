@@ -27,6 +27,7 @@ class Bound:
         self._group = group
         self._ours = ours
         self._ooms = 0
+        self._refused = 0
 
     def ooms(self) -> int:
         """How many processes were ended because all together used too much memory; never falls."""
@@ -34,9 +35,16 @@ class Bound:
             self._ooms = max(self._ooms, self._group.ooms())
         return self._ooms
 
+    def refused(self) -> int:
+        """How many processes could not be started because there were too many; never falls."""
+        if self._group is not None:
+            self._refused = max(self._refused, self._group.refused())
+        return self._refused
+
     def remove(self) -> None:
         """Takes the group away, once no process is in it."""
         self.ooms()
+        self.refused()
         if self._group is not None and self._ours:
             self._group.remove()
         self._group = None

@@ -71,6 +71,11 @@ class Group(NamedTuple):
         name = "memory.events" if self.version == 2 else "memory.oom_control"
         return next((int(line.split()[1]) for line in _lines(self.folders[0], name) if line.startswith("oom_kill ")), 0)
 
+    def refused(self) -> int:
+        """How many of its processes could not start another one; 0 where that cannot be read."""
+        lines = _lines(self.folders[-1], "pids.events")
+        return next((int(line.split()[1]) for line in lines if line.startswith("max ")), 0)
+
     def kill(self) -> None:
         """Ends whatever is inside."""
         for folder in self.folders:

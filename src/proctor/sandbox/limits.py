@@ -57,6 +57,10 @@ class Bounds:
             return f"all its processes together used more than {self._memory} of memory (limits.memory)"
         return f"a file grew beyond {self._file_size} (limits.file_size)" if died_of == signal.SIGXFSZ else ""
 
+    def crowded(self) -> str:
+        """The limit of processes, in words, if some could not be started for it; empty if not, or if nobody counts."""
+        return f"started more than {self._processes} (limits.processes)" if self._tree.refused() else ""
+
     def lift(self) -> None:
         """Give back what stood for them, once nothing inside lives."""
         self._tree.remove()

@@ -12,16 +12,22 @@ from pathlib import Path
 
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import PIPE, Backend, Exit, Running
+from proctor.units import format_size
+
+FLOOD = 256 << 20
+"""Bytes of output at which a command is ended: no report of anything is as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a bounded command ended. `truncated`: it wrote more than was kept."""
+    """How a bounded command ended. `truncated`: it wrote more than was kept; `exceeded`: the limit that it ran into, in
+    words."""
 
     exit: Exit
     timed_out: bool
     truncated: bool
     seconds: float
+    exceeded: str = ""
 
 
 def run(  # noqa: PLR0917 - one whole order, in the order it is told
@@ -35,7 +41,8 @@ def run(  # noqa: PLR0917 - one whole order, in the order it is told
 ) -> Completed:
     """Runs a command for at most `timeout` seconds, its first `limit` bytes of output in the file `output`.
 
-    Nothing it started is left when this returns. Unrecoverable when the sandbox is refused.
+    One that writes more than `FLOOD` is ended. Nothing it started is left when this returns. Unrecoverable when the
+    sandbox is refused.
     """
     begun = time.monotonic()
     with (
@@ -43,16 +50,21 @@ def run(  # noqa: PLR0917 - one whole order, in the order it is told
         backend.launch(argv, policy, stdin=stdin, stdout=PIPE, stderr=subprocess.STDOUT) as running,
     ):
         timed_out = False
-        truncated = False
+        written = 0
         for chunk in _output(running, begun + timeout):
             if chunk is None:
                 timed_out = running.poll() is None
                 running.kill()
                 continue
             kept = chunk[: max(0, limit - file.tell())]
-            truncated |= len(kept) < len(chunk)
             file.write(kept)
-        return Completed(running.wait(), timed_out, truncated, time.monotonic() - begun)
+            written += len(chunk)
+            if written > FLOOD:
+                running.kill()
+                break
+        ended = running.wait()
+        exceeded = f"wrote more than {format_size(FLOOD)} of output" if written > FLOOD else running.bounds.crowded()
+        return Completed(ended, timed_out, written > limit, time.monotonic() - begun, exceeded)
 
 
 def _output(running: Running, deadline: float) -> Iterator[bytes | None]:

@@ -34,7 +34,8 @@ def base(workspace: Path, contract: Contract) -> Policy:
     """What every worker of this contract may see and do, whatever the workspace holds; `proctor sandbox` too."""
     state = contract.state
     limits = contract.sandbox.limits
-    commands = (contract.worker.command, *(check.run for check in contract.progress.checks))
+    checks = contract.progress.checks
+    commands = (contract.worker.command, *(c.run for c in checks), *(c.page.run for c in checks if c.page))
     granted = {name: os.environ[name] for name in state.environment.variables if name in os.environ}
     return Policy(
         workspace=workspace,

@@ -69,6 +69,6 @@ def _publish(s: Session, layout: Layout, task: TaskState) -> Published:
         left_out=(*s.terms.owned(), *s.terms.contract.state.hide),
     )
     checkpoint = task.checkpoint or ""
-    checks = tuple(check.run for check in task.checks)
+    checks = tuple(check.title for check in task.checks)
     done = Verified(task.id, task.task, checks, Point(checkpoint, points[checkpoint]))
     return branch.publish(done, Point(last, points[last]), points, state.committed)

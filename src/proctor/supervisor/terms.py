@@ -8,7 +8,7 @@ from pathlib import Path
 from proctor.budget.dimensions import Ceiling
 from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.repository import Store
-from proctor.contract.model import Check, Contract, NotifyCommand, State
+from proctor.contract.model import Contract, NotifyCommand, State
 from proctor.contract.problems import FILE
 from proctor.contract.values import Channel, SandboxKind
 from proctor.journal.events import CeilingFact, CheckFact
@@ -47,7 +47,7 @@ class Terms:
 
     def default_checks(self) -> tuple[CheckFact, ...]:
         """Checks for tasks that name none."""
-        return tuple(check_fact(check) for check in self.contract.progress.checks)
+        return tuple(check.fact for check in self.contract.progress.checks)
 
     def owned(self) -> tuple[str, ...]:
         """Files that are no part of a tree's identity: what the harness writes, and the operator's contract."""
@@ -78,12 +78,12 @@ class Terms:
     def smoke_checks(self) -> tuple[CheckFact, ...]:
         """What runs before a worker starts."""
         smoke = self.contract.progress.smoke
-        return (check_fact(smoke),) if smoke else ()
+        return (smoke.fact,) if smoke else ()
 
     def final_checks(self) -> tuple[CheckFact, ...]:
         """What runs after the last task."""
         final = self.contract.termination.final
-        return (check_fact(final),) if final else ()
+        return (final.fact,) if final else ()
 
 
 def owned(names: State) -> tuple[str, ...]:
@@ -104,15 +104,3 @@ def opened(workspace: Path, folder: Path, names: State, sandbox: str) -> Store:
     repository = folder / "session.git"
     place = folder / "checkpoints.git"
     return Store(workspace, place, owned(names), keeping(names), repository=repository, theirs=theirs)
-
-
-def check_fact(check: Check) -> CheckFact:
-    """A contract's check as the journal records it."""
-    return CheckFact(
-        run=tuple(check.run),
-        timeout=check.timeout,
-        optional=check.optional,
-        expect=check.expect,
-        allow_vacuous=check.allow_vacuous,
-        repeat=check.repeat,
-    )

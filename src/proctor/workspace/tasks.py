@@ -12,13 +12,14 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from proctor import units
+from proctor.contract import kinds
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact, TaskFact
 from proctor.text import safe_line
@@ -27,20 +28,26 @@ from proctor.workspace import files
 _LARGEST_ID = 2**53
 _ITEM = re.compile(r"( *)(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +(\S.*)")
 _FENCE = re.compile(r" *(`{3,}|~{3,})")
-_LATER = {"artifact": None, "schema": None, "page": None}
-"""Keys of a check that this release knows and does not run yet, and their "off"."""
 
 
 class _Check(msgspec.Struct, forbid_unknown_fields=True):
-    run: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    run: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
     timeout: str | int | float = "5m"
     optional: bool = False
-    expect: str | None = None
+    expect: Any = None
     allow_vacuous: bool = False
     repeat: Annotated[int, msgspec.Meta(ge=0)] = 1
     artifact: Any = None
     schema: Any = None
     page: Any = None
+
+
+_RULES: dict[str, Callable[[Any], Any]] = {
+    "expect": kinds.expect,
+    "artifact": kinds.artifact,
+    "schema": kinds.schema,
+    "page": kinds.page,
+}
 
 
 class _Task(msgspec.Struct):
@@ -197,22 +204,28 @@ def _task(workspace: Path, name: str, number: int, entry: dict[str, Any], defaul
 
 def _fact(check: _Check) -> CheckFact:
     """The check as a fact. ValueError names the key that cannot be used."""
-    for key, off in _LATER.items():
-        if getattr(check, key) not in (off, None):
-            raise ValueError(f"{key}: not built yet; leave it out")
-    if not check.run[0].strip() or any("\0" in word for word in check.run):
-        raise ValueError("run: must start with a program, and hold no NUL")
+    run = () if check.run is msgspec.UNSET else check.run
+    if run:
+        kinds.program("run", run)
     try:
         timeout = units.parse_duration(check.timeout) / 1000
     except ValueError as error:
         raise ValueError(f"timeout: {error}") from error
     if timeout <= 0:
         raise ValueError("timeout: must be more than nothing")
-    return CheckFact(
-        run=check.run,
+    rules = {}
+    for key, read in _RULES.items():
+        try:
+            rules[key] = read(getattr(check, key))
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}") from error
+    fact = CheckFact(
+        run=run,
         timeout=timeout,
         optional=check.optional,
-        expect=check.expect,
         allow_vacuous=check.allow_vacuous,
         repeat=check.repeat,
+        **rules,
     )
+    kinds.together(fact)
+    return fact

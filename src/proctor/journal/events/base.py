@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from proctor.journal.events.checks import CheckFact
 from proctor.words import Dimension, Exhaustion, Source, TaskStatus
 
 TaskId = int | str
@@ -13,18 +14,6 @@ _CERTAINTY = (Source.MEASURED, Source.REPORTED, Source.ESTIMATED, Source.UNKNOWN
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """Base of all events."""
-
-
-class CheckFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A check as it was when the tasks were loaded. `timeout` in seconds."""
-
-    run: tuple[str, ...]
-    timeout: float = 300.0
-    optional: bool = False
-    expect: str | None = None
-    allow_vacuous: bool = False
-    repeat: int = 1
-    """How often a pass is confirmed by a fresh run."""
 
 
 class TaskFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
