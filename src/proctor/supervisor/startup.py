@@ -286,11 +286,13 @@ def _earlier(state_dir: Path, state: State) -> Frozen | None:
 
 def _present(s: Session, earlier: Frozen | None = None, held: tuple[str, ...] = ()) -> Frozen:
     """What is frozen of the workspace as it is, upon an earlier set if there is one."""
-    checks = [check.run for task in s.state.tasks for check in task.checks]
-    checks += [check.run for check in (*s.terms.smoke_checks(), *s.terms.final_checks())]
+    checks = [check for task in s.state.tasks for check in task.checks]
+    checks += [*s.terms.smoke_checks(), *s.terms.final_checks()]
+    runs, named = [check.run for check in checks], [path for check in checks for path in check.files.values()]
     protect = s.terms.contract.state.protect
     ignored = s.store.list_ignored()
-    return freeze(s.workspace, s.state_dir / "oracle", protect, checks, ignored, earlier=earlier, held=held)
+    place = s.state_dir / "oracle"
+    return freeze(s.workspace, place, protect, runs, ignored, named=named, earlier=earlier, held=held)
 
 
 def _differ(one: Frozen, other: Frozen, path: str) -> bool:

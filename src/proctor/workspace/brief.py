@@ -230,7 +230,7 @@ def _checks(checks: tuple[CheckFact, ...]) -> str:
     lines = []
     for check in checks:
         terms = [f"within {format_duration(int(check.timeout * 1000))}"]
-        terms += [f"its output must hold {check.expect!r}"] if check.expect else []
         terms += ["optional"] if check.optional else []
-        lines.append(f"    {shlex.join(check.run)}    ({', '.join(terms)})\n")
+        lines.append(f"    {shlex.join(check.run) or 'What has to hold'}    ({', '.join(terms)})\n")
+        lines += [f"        {safe_line(told)}\n" for told in check.told]
     return "".join(lines)

@@ -24,9 +24,6 @@ from proctor.journal.events.base import (
     CeilingFact as CeilingFact,
 )
 from proctor.journal.events.base import (
-    CheckFact as CheckFact,
-)
-from proctor.journal.events.base import (
     Event as Event,
 )
 from proctor.journal.events.base import (
@@ -97,6 +94,9 @@ from proctor.journal.events.checkpoints import (
 )
 from proctor.journal.events.checkpoints import (
     RolledBack as RolledBack,
+)
+from proctor.journal.events.checks import (
+    CheckFact as CheckFact,
 )
 from proctor.journal.events.operator import (
     Logged as Logged,
