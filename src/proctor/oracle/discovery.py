@@ -95,10 +95,10 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
     folder, _, name = path.rpartition("/")
     if locks.is_lock(path):
         return locks.is_odd(path, read())
-    if settings.reader_of(path):
-        return (not folder or folder in places or name in _PYTHON_SETTINGS) and settings.part(path, read()) != {}
     if found := _PLACED.search(path):
         return not found.start() or path[: found.start()] in places
+    if settings.reader_of(path):
+        return (not folder or folder in places or name in _PYTHON_SETTINGS) and settings.part(path, read()) != {}
     return ((not folder or folder in places) and bool(_BUILD.fullmatch(name))) or _runs_by_itself(path)
 
 
