@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -21,8 +22,8 @@ from proctor.words import Verdict
 
 UNSURE = (Verdict.TIMEOUT, Verdict.INFRA)
 """Verdicts that the machine's own trouble gives too: they count only where the unchanged tree passes at that time."""
-MOST_PARSED = 256 << 10
-"""Bytes of a file that is looked at for whether a hunk says anything."""
+LARGEST_PARSED, MOST_PARSED = 256 << 10, 50
+"""Bytes of a Python file, and hunks in it, that are looked at for whether they are docstrings."""
 PLACE = 300
 """Characters of a path in a report."""
 
@@ -116,12 +117,14 @@ def parts_of(path: str, content: bytes, patch: bytes, *, added: bool = False, mo
 
     Hunks of nothing but comments and blank lines are left out: no check can see them.
     """
-    found = [_part(path, content, hunk) for hunk in hunks(patch)]
+    changed = hunks(patch)
+    deep = len(changed) <= MOST_PARSED
+    found = [_part(path, content, hunk, deep) for hunk in changed]
     if added:
         whole = Part(path, lines=(min(1, len(lines_of(content))), len(lines_of(content))))
         blocks = found[0].blocks if found else ()
         return [msgspec.structs.replace(whole, blocks=blocks)]
-    told = [part for part in found if part.hunk is None or not says_nothing(path, content, part.hunk)]
+    told = [part for part in found if part.hunk is None or not says_nothing(path, content, part.hunk, deep=deep)]
     if len(found) == 1 and not more:
         return told
     return [*told, _whole(path, found)] if told or more or not found else []
@@ -131,9 +134,9 @@ def _whole(path: str, found: Sequence[Part]) -> Part:
     return Part(path, lines=(found[0].lines[0], found[-1].lines[1]) if found else (0, 0))
 
 
-def _part(path: str, content: bytes, hunk: Hunk) -> Part:
+def _part(path: str, content: bytes, hunk: Hunk, deep: bool) -> Part:
     blocks = [Part(path, one, _lines(content, one)) for one in blocks_of(content, hunk)]
-    told = tuple(one for one in blocks if one.hunk and not says_nothing(path, content, one.hunk))
+    told = tuple(one for one in blocks if one.hunk and not says_nothing(path, content, one.hunk, deep=deep))
     return Part(path, hunk, _lines(content, hunk), blocks=told if len(told) > 1 else ())
 
 
@@ -143,7 +146,7 @@ def _lines(content: bytes, hunk: Hunk) -> tuple[int, int]:
     return (told[0], told[-1]) if told else (hunk.line, max(hunk.line, hunk.line + hunk.count - 1))
 
 
-def _new(content: bytes, hunk: Hunk) -> list[bytes]:
+def _new(content: bytes, hunk: Hunk) -> tuple[bytes, ...]:
     return lines_of(content)[hunk.line - 1 : hunk.line - 1 + hunk.count]
 
 
@@ -184,9 +187,10 @@ def hunks(patch: bytes) -> list[Hunk]:
     return found
 
 
-def lines_of(content: bytes) -> list[bytes]:
+@lru_cache(4)
+def lines_of(content: bytes) -> tuple[bytes, ...]:
     """Lines as git counts them, each with its end."""
-    return _LINE.findall(content)
+    return tuple(_LINE.findall(content))
 
 
 def without(content: bytes, hunk: Hunk) -> bytes:
@@ -216,13 +220,15 @@ def _depth(line: bytes) -> int:
     return len(line) - len(line.lstrip())
 
 
-def says_nothing(path: str, content: bytes, hunk: Hunk) -> bool:
-    """Whether a program means the same without a hunk: nothing in it but comments, docstrings and blank lines."""
+def says_nothing(path: str, content: bytes, hunk: Hunk, *, deep: bool = True) -> bool:
+    """Whether a program means the same without a hunk: nothing in it but comments and blank lines; `deep`: or Python's
+    docstrings."""
     suffix = path.rpartition("/")[2].rpartition(".")[2]
     comment = _COMMENT.get(suffix, _BLANK)
     if all(comment.match(line) for line in (*hunk.old, *_new(content, hunk))):
         return True
-    return suffix in ("py", "pyi") and len(content) <= MOST_PARSED and _same(content, without(content, hunk))
+    small = deep and len(content) <= LARGEST_PARSED
+    return small and suffix in ("py", "pyi") and _same(content, without(content, hunk))
 
 
 def _same(one: bytes, other: bytes) -> bool:
@@ -235,6 +241,7 @@ def _same(one: bytes, other: bytes) -> bool:
         return False
 
 
+@lru_cache(4)
 def _meaning(source: bytes) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):

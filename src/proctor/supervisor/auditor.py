@@ -40,6 +40,8 @@ from proctor.words import TaskStatus
 
 LOOK_EVERY = 1.0
 """Seconds between looks at whether there is something to measure."""
+TRIES = 3
+"""Times that it is started for the same tasks, where it is killed."""
 PATIENCE = 5.0
 """Seconds that what it ran has to be gone."""
 LONGEST = 1 << 20
@@ -96,11 +98,14 @@ async def beside(s: Session) -> None:
         wanted = s.options.audit and s.terms.contract.progress.audit and not s.disk.said
         if wanted and done and done != measured:
             measured = done
-            await _measure(s)
+            tries = TRIES
+            while tries and not await _measure(s):
+                tries -= 1
 
 
-async def _measure(s: Session) -> None:
-    """Run the process to its end and write its rows; whatever ends this ends it, and takes its copies away."""
+async def _measure(s: Session) -> bool:
+    """Run the process and write its rows; whatever ends this ends it, and takes its copies away. False if it was
+    killed."""
     with scratch_folder("proctor-audit-") as scratch:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -118,7 +123,7 @@ async def _measure(s: Session) -> None:
             while line := await child.stdout.readline():
                 take(s.append, s.state, msgspec.json.decode(line, type=ev.Audited))
             said = (await child.stderr.read(LONGEST)).decode("utf-8", "replace").strip().splitlines()
-            if await child.wait():
+            if await child.wait() > 0:
                 s.log_once("audit", f"the checks could not be measured: {said[-1] if said else child.returncode}")
         except (ValueError, msgspec.MsgspecError) as error:
             s.log_once("audit", f"the checks could not be measured: {error}")
@@ -128,6 +133,7 @@ async def _measure(s: Session) -> None:
             await child.wait()
             await asyncio.to_thread(_end_checks)
             await asyncio.to_thread(remove_tree, s.state_dir / FOLDER / BENCH)
+        return child.returncode is None or child.returncode >= 0
 
 
 def _end_checks() -> None:
