@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,15 +89,19 @@ class Bench:
         inside = policy.workspace.resolve() if self._walled else self.tree
         self._built = inside / f".proctor-{secrets.token_hex(8)}"
 
-    def prepare(self) -> tuple[str, ...]:
+    def prepare(self, absent: Callable[[], Collection[str]] = tuple) -> tuple[str, ...]:
         """Lay the frozen set over the copy and the environments; the paths that differed. Once, when the tree is there.
 
-        Raises `Removed` when that cannot be done.
+        `absent` gives what copies of this checkpoint lack, whoever made it. Raises `Removed` when that cannot be done.
         """
         self._door.mkdir()
-        changed = undo(self.tree, self._frozen)
+        changed = undo(self.tree, self._frozen, lambda: (*self._base.hide, *absent()))
         workspace = self._base.workspace.resolve()
-        self._binds, covered = borrow(workspace, self._frozen, self._scratch)
+        try:
+            self._binds, covered = borrow(workspace, self._frozen, self._scratch)
+        except Removed as error:
+            error.laid_back = changed
+            raise
         for environment in self._frozen.borrowed:
             place = clear(self.tree, environment)
             if self._walled:
@@ -105,7 +109,7 @@ class Bench:
             else:
                 place.symlink_to(workspace / environment)
         if covered and not self._walled:
-            raise Removed(f"{covered[0]} was changed, and the checks need it as it was")
+            raise Removed(f"{covered[0]} was changed, and the checks need it as it was", [*changed, *covered])
         return tuple(map(shown, sorted({*changed, *covered})))
 
     def run(self, check: CheckFact, number: int) -> CheckResult:

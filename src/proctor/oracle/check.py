@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +12,7 @@ import msgspec
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.oracle import runners
-from proctor.oracle.bench import REASON, WALLED, Bench, CheckResult
+from proctor.oracle.bench import REASON, WALLED, Bench, CheckResult, shown
 from proctor.oracle.borrowed import Removed
 from proctor.oracle.frozen import Frozen, write_whole
 from proctor.sandbox.policy import Policy
@@ -50,6 +49,8 @@ class Materialises(Protocol):
 
     def refresh(self, commit: str, dest: Path, exclude: tuple[str, ...] = ()) -> object: ...
 
+    def not_kept(self, commit: str) -> Collection[str]: ...
+
 
 def judge(
     commit: str,
@@ -78,7 +79,7 @@ def judge(
             bench = Bench(scratch, frozen, backend, policy, out, tree=tree)
             copy = store.materialise if tree is not kept else store.refresh
             copy(commit, tree, exclude=policy.hide)
-            tampered = bench.prepare()
+            tampered = bench.prepare(lambda: store.not_kept(commit))
             judgement = _decide(_run_all(bench, checks, optional), tampered)
         except OSError as error:
             if error.errno in _FULL:
@@ -86,7 +87,8 @@ def judge(
                 raise Unrecoverable(f"{where}: the disk is full; free some space", "disk") from error
             judgement = Judgement(Verdict.INFRA, f"the copy to judge could not be made: {safe_line(str(error))}")
         except Removed as error:
-            judgement = Judgement(Verdict.INFRA, safe_line(str(error)))
+            tampered = tuple(map(shown, sorted({*error.laid_back, *error.paths})))
+            judgement = Judgement(Verdict.INFRA, safe_line(str(error)), tampered=tampered)
     write_whole(out / _KEPT, msgspec.json.encode(judgement))
     return judgement
 

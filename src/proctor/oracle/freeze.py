@@ -53,20 +53,21 @@ def freeze(
     named: Iterable[str] = (),
     earlier: Frozen | None = None,
     held: Collection[str] = (),
+    mine: Collection[str] = (),
 ) -> Frozen:
     """Record the frozen set of a workspace and make it the one in force.
 
     `protect`: files and folders declared by the contract; `checks`: the argv of every check; `named`: the files that
-    checks compare with; `ignored`: folders that are in no checkpoint. Where there is an `earlier` set, only what is or
-    was protected and neither is, nor lies below, a path of `held` is recorded anew; all else stays as it was, since a
-    worker could have written it. Durable when it returns; the same workspace gives the same revision. UsageError for a
-    path that cannot be protected.
+    checks compare with, and specs; `ignored`: folders that are in no checkpoint. Where there is an `earlier` set, only
+    what is or was protected, or is known to be the operator's (`mine`), and neither is, nor lies below, a path of
+    `held` is recorded anew; all else stays as it was, since a worker could have written it. Durable when it returns;
+    the same workspace gives the same revision. UsageError for a path that cannot be protected.
     """
     ignored = {path.rstrip("/") for path in ignored}
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
 
     def anew(path: str) -> bool:
-        ours = is_within(path, roots) or (earlier is not None and earlier.protects(path))
+        ours = is_within(path, roots) or path in mine or (earlier is not None and earlier.protects(path))
         return earlier is None or (ours and not is_within(path, held))
 
     store.mkdir(parents=True, exist_ok=True)
