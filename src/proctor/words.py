@@ -77,6 +77,7 @@ class RequestKind(StrEnum):
     LINKS = "links"
     EXPOSED = "exposed"
     CONFLICT = "conflict"
+    PLAN_ROT = "plan_rot"
 
 
 class Certainty(StrEnum):

@@ -47,6 +47,14 @@ def test_a_budget_binds_before_a_plateau() -> None:
     assert decision.signal is None
 
 
+def test_a_task_that_runs_away_parks_before_a_plateau_is_thought_about_and_is_narrowed_after_it() -> None:
+    parked = decide(Facts(open_tasks=2, runaway=Response.PARK, standing=FIRING, conflict=True))
+    assert (parked.move, parked.why) == (Move.PARK, "drift:budget_runaway")
+    assert code_of(SessionStatus.PARKED, parked.why) is ExitCode.BUDGET
+    assert decide(Facts(open_tasks=2, runaway=Response.NARROW)).move is Move.NARROW
+    assert decide(Facts(open_tasks=2, runaway=Response.NARROW, standing=FIRING)).signal is SIGNAL
+
+
 def test_starts_that_fail_again_and_again_fail_the_session() -> None:
     assert decide(Facts(open_tasks=1, start_failures=START_FAILURES - 1)).move is Move.GO_ON
     assert decide(Facts(open_tasks=1, start_failures=START_FAILURES)).why == "error:start"

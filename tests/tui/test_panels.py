@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from msgspec.structs import replace
 
 from proctor.journal import events as ev
+from proctor.journal.drift import Claim, DriftState
 from proctor.journal.state import CheckpointState, RequestState, State, Tally, TaskState
 from proctor.tui.actions import ACTIONS, BY_VERB, Need, offered
 from proctor.tui.app import farewell
@@ -24,6 +25,7 @@ from proctor.tui.view import View, holding
 from proctor.words import (
     CheckpointKind,
     Dimension,
+    Drift,
     Exhaustion,
     Level,
     Light,
@@ -173,19 +175,26 @@ def test_no_task_yet_says_how_to_begin() -> None:
 
 
 def test_drift_says_what_is_quiet_and_what_is_not() -> None:
-    assert text(drift.drift(a_view(), 40)) == "○ plateau  quiet"
-    state = a_state(false_claims=1, tampered=2)
+    assert text(drift.panel(a_view(), 40, lights_key="l")) == "○ plateau  quiet\n○ all seven lights quiet  l why"
+    claims = (Claim(2, 1, Verdict.FAILED), Claim(3, 1, Verdict.PASSED))
+    seen = DriftState(claims=claims, claimed=2, false=1)
+    state = a_state(drift=seen, tampered=2, tampered_in=3, iteration=3)
     suspect = replace(state, plateau=replace(state.plateau, light=Light.SUSPECT, rule="no_change"))
-    shown = text(drift.drift(a_view(suspect), 40))
+    shown = text(drift.panel(a_view(suspect), 60))
     assert "◐ plateau  suspect" in shown
-    assert "false claims 1" in shown
-    assert "tampered twice" in shown
+    assert "○ victory   1 of 2 claims false (50 %)" in shown
+    assert "● gaming    checks were tampered with in 2 iterations, last" in shown
+    assert "○ five lights quiet" in shown
+    page = drift.lights_page(a_view(suspect))
+    assert len([row for row in page if row[:4] in ("  ○ ", "  ◐ ", "  ● ")]) == len(Drift)
+    assert "  ● test gaming   firing" in page
 
 
 def test_findings_are_to_be_looked_at_with_their_hunks_which_write_nothing_of_their_own() -> None:
     found = ev.Finding(kind="exit", path="a.py", line=2, why="os._exit leaves", hunk="+\x1b[2Jos._exit(0)\n-x")
     view = a_view(a_state(findings=(found,), suspicions=(ev.Finding(kind="unread", path="b.py"),)))
-    assert text(drift.drift(view, 60, key="w")).splitlines()[1:] == [
+    assert text(drift.panel(view, 60, key="w")).splitlines()[1:] == [
+        "○ all seven lights quiet",
         "● tampered  a.py:2  os._exit leaves",
         "● suspect  b.py  unread",
         "  w all of it, and why",
@@ -200,9 +209,10 @@ def a_warned_view(**changes: Any) -> View:
 
 
 def test_each_warning_is_one_row_with_its_count_and_marks_that_more_follows() -> None:
-    rows = text(drift.drift(a_warned_view(), 40, key="w")).splitlines()
+    rows = text(drift.panel(a_warned_view(), 40, key="w")).splitlines()
     assert rows == [
         "○ plateau  quiet",
+        "○ all seven lights quiet",
         "● git inside  new/.git",
         "● renamed  a/.git.quarantined",
         "● careful 3  .envrc … and 2 more",
@@ -212,7 +222,11 @@ def test_each_warning_is_one_row_with_its_count_and_marks_that_more_follows() ->
 
 @given(room=some.integers(26, 60), rows=some.integers(2, 12))
 def test_warnings_keep_to_their_room_and_nothing_is_cut_without_a_mark(room: int, rows: int) -> None:
-    shown = text(drift.drift(a_warned_view(false_claims=2), room, rows, "w")).splitlines()
+    shown = text(
+        drift.panel(
+            a_warned_view(drift=DriftState(claims=(Claim(1, 1, Verdict.FAILED),), claimed=1, false=1)), room, rows, "w"
+        )
+    ).splitlines()
     assert len(shown) <= rows
     assert max(map(len, shown)) <= room
     careful = [row for row in shown if "careful" in row]
@@ -530,7 +544,7 @@ def test_a_suspicion_is_said_with_its_evidence_while_the_session_goes_on() -> No
     ):
         assert part in shown
     assert "\x1b" not in shown
-    drifts = text(drift.drift(a_view(replace(state, plateau=seen)), 40))
+    drifts = text(drift.panel(a_view(replace(state, plateau=seen)), 40))
     assert "◐ plateau  suspect\n  the work returns to where it was\n  iterations 3, 4: the tree was there" in drifts
     assert "◐ circles  4 times the same call" in drifts
     fired = ev.PlateauFired(rule="revisit", window=2, evidence=("x",), response="narrow", task=3)
@@ -621,7 +635,7 @@ def test_the_help_lists_what_works_now_and_the_command_that_does_the_same() -> N
 DRAWN: list[Callable[[View], list[Line]]] = [
     lambda view: [header.header(view, 120)],
     lambda view: tasks.tasks(view, 60, detail=True),
-    lambda view: drift.drift(view, 40),
+    lambda view: drift.panel(view, 40),
     lambda view: gauges.panel(view, gauges.read(view), 40, 30),
     lambda view: [strip.strip(view, 120, ALL_KEYS)],
     lambda view: pages(ALL_KEYS, 100),

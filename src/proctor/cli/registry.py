@@ -68,6 +68,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("attach", "run:attach", "the screen of a session that is up", RUN[4:6]),
     Verb("list", "read:list_sessions", "the sessions of this machine", (JSON,), takes_dir=False),
     Verb("status", "read:status", "where the session stands", (JSON,)),
+    Verb("drift", "drift:drift", "the seven ways in which a long run rots: a light each, and why", (JSON,)),
     Verb("watch", "read:watch", "one line per event, for logs and screen readers",
          (_flag("--plain", "plain lines"), JSON, _flag("--no-follow", "print what there is, and end"))),
     Verb("pause", "order:pause", "freeze the worker, or start none"),

@@ -50,13 +50,8 @@ from proctor.contract.values import (
     WorkerKind,
     never,
 )
-from proctor.words import AtSoft, Dimension, Exhaustion, LoopRule, Response, Rule
-
-
-class Section(BaseModel):
-    """Base of all sections: unknown keys are refused, values do not change."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+from proctor.journal.drift import USUAL
+from proctor.words import AtSoft, Dimension, Drift, Exhaustion, LoopRule, Response, Rule
 
 
 class Cheaper(Section):
@@ -261,6 +256,30 @@ class Plateau(Section):
         return {rule: times for rule, times in found if times}
 
 
+class DriftLights(Section):
+    """The figure of each light; 0 switches it off."""
+
+    premature_victory: Count = USUAL[Drift.PREMATURE_VICTORY]
+    """False claims among the last ten, at least half of them."""
+    plan_rot: Count = USUAL[Drift.PLAN_ROT]
+    """Any number but 0: a task that names what is gone waits for you."""
+    state_pollution: Count = USUAL[Drift.STATE_POLLUTION]
+    """Tokens an iteration that workers may add to the log."""
+    test_gaming: Count = USUAL[Drift.TEST_GAMING]
+    """Iterations for which what was done to the checks stays lit."""
+    tunnel_vision: Count = USUAL[Drift.TUNNEL_VISION]
+    """Iterations in one folder without a verified task, while others are open elsewhere."""
+    silent_regression: Count = USUAL[Drift.SILENT_REGRESSION]
+    """Verified tasks that fail again."""
+    budget_runaway: Count = USUAL[Drift.BUDGET_RUNAWAY]
+    """Times the median of a verified task at which a task parks the session; at half of them it is narrowed."""
+
+    @property
+    def windows(self) -> dict[Drift, int]:
+        """All of them."""
+        return {drift: int(getattr(self, drift)) for drift in Drift}
+
+
 class Progress(Section):
     checks: tuple[Check, ...] = ()
     """For tasks that name none of their own; all of them must pass."""
@@ -277,6 +296,7 @@ class Progress(Section):
     on_suspicion: OnTampering = OnTampering.RECORD
     """A change that looks as if it were made for the check; it is shown in any case."""
     plateau: Plateau = Plateau()
+    drift: DriftLights = DriftLights()
 
 
 class Termination(Section):

@@ -7,6 +7,7 @@ import asyncio
 from proctor.journal import events as ev
 from proctor.sandbox.links import asks, separate
 from proctor.sandbox.survey import survey
+from proctor.supervisor import rot
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.outcome import answered, asking
@@ -20,6 +21,7 @@ from proctor.words import RequestKind, SessionStatus, Step
 async def settle(s: Session, desk: Desk) -> Ending | None:
     """Settle it; the session's end where the operator says no."""
     s.enter(Step.LOAD)
+    rot.again(s)
     return await _exposed(s, desk) or await _links(s, desk)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from proctor.doors.gateway import tokens
 from proctor.journal.state import TaskState
+from proctor.progress import drift
 from proctor.supervisor.session import Session
-from proctor.words import AtSoft
+from proctor.words import AtSoft, Drift, Light
 from proctor.workspace import brief, files
 
 BRIEF_TOKENS = 12_000
@@ -26,6 +27,7 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
     """The brief of one task, as of now."""
     state = s.state
     names = s.terms.contract.state
+    lit = {one.drift: one for one in drift.lights(state) if one.light is not Light.QUIET}
     inputs = brief.BriefInputs(
         goal=s.terms.contract.goal,
         plan=files.read_optional(s.workspace, names.plan) or "",
@@ -38,6 +40,9 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
         narrow=narrow,
         stuck=state.plateau,
         broken=state.broken,
+        drift=drift.told(lit.values(), task.id),
+        log_is_polluted=Drift.STATE_POLLUTION in lit,
+        rules_again=Drift.TUNNEL_VISION in lit,
         tasks_file=names.tasks,
         progress_file=names.progress,
     )

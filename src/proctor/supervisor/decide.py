@@ -22,6 +22,10 @@ INFRA_VERDICTS = 3
 """Verdicts in a row that a check could not give before the session fails."""
 
 
+RUNAWAY = "drift:budget_runaway"
+"""Why a task that uses many times what others did is narrowed, or parks the session."""
+
+
 CONFLICT = "conflict"
 """What a worker claims of a check that it holds to be wrong."""
 
@@ -53,6 +57,8 @@ class Facts:
     """The worker calls the check of an open task wrong."""
     binding: Binding | None = None
     unpriced: bool = False
+    runaway: Response | None = None
+    """What a task that runs away with the budget is answered."""
     standing: Standing = NOTHING
     on_plateau: Sequence[Response] = (Response.PARK,)
     responses: int = 0
@@ -83,12 +89,16 @@ def decide(facts: Facts) -> Decision:
         return _at_ceiling(facts.binding)
     if facts.unpriced:
         return Decision(Move.PARK, "unpriced")
+    if facts.runaway is Response.PARK:
+        return Decision(Move.PARK, RUNAWAY)
     if facts.tampering is not None:
         return Decision(Move(facts.tampering.value), "tampering")
     if facts.conflict:
         return Decision(Move.ESCALATE, CONFLICT)
     if facts.standing.light is Light.FIRING:
         return _on_plateau(facts)
+    if facts.runaway is Response.NARROW:
+        return Decision(Move.NARROW, RUNAWAY)
     return Decision(Move.GO_ON)
 
 

@@ -13,6 +13,8 @@ _CODES = {
     "budget": ExitCode.BUDGET,
     "unpriced": ExitCode.BUDGET,
     "plateau": ExitCode.PLATEAU,
+    "drift": ExitCode.BUDGET,
+    "plan_rot": ExitCode.REQUEST_OPEN,
     "operator": ExitCode.OPERATOR,
     "error": ExitCode.UNRECOVERABLE,
     "disk": ExitCode.UNRECOVERABLE,

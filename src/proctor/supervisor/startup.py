@@ -215,6 +215,7 @@ def _announce(journal: Journal, workspace: Path, terms: Terms, sandbox: str, bou
             ceilings=terms.ceiling_facts(),
             alert=contract.budget.alert,
             soft=contract.budget.soft,
+            drift=contract.progress.drift.windows,
         )
     )
     rows.append(ev.StatusChanged(status=SessionStatus.RUNNING))

@@ -10,7 +10,8 @@ import msgspec
 from proctor.budget.thresholds import level_of
 from proctor.journal import checks
 from proctor.journal.state import State, Tally
-from proctor.words import Dimension, Level, Source
+from proctor.progress import drift
+from proctor.words import Dimension, Level, Light, Source
 
 
 def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str, Any]:
@@ -53,6 +54,7 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
             "why": state.plateau.why,
             "advice": state.plateau.advice,
         },
+        "drift": drift_of(state),
         "requests": [
             {
                 "id": request.id,
@@ -77,6 +79,16 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
         "quarantined": list(state.quarantined),
         "autorun": list(state.autorun),
     }
+
+
+def drift_of(state: State) -> dict[str, Any]:
+    """The seven lights by their names, and whether the checks cost more than the work. What `drift --json` prints."""
+    lights = {
+        one.drift: {"light": one.light, "why": one.why, "evidence": list(one.evidence), "task": one.task}
+        for one in drift.lights(state)
+    }
+    dear = drift.signal_cost(state)
+    return {"lights": lights, "signal": {"light": Light.SUSPECT if dear else Light.QUIET, "why": dear}}
 
 
 def _tally(tally: Tally) -> dict[str, Any]:

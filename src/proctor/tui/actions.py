@@ -89,6 +89,8 @@ ACTIONS: tuple[Action, ...] = (
            cli="status"),
     Action("checks", "o", "checks", "How much the checks catch, and what nothing verifies.", (Need.SESSION,), rank=18,
            cli="audit --known"),
+    Action("lights", "l", "lights", "The seven lights of drift, and why each is as it is.", (Need.SESSION,), rank=18,
+           cli="drift"),
     # --- the screen
     Action("hold", "f", "hold log", "Hold the log where it is; new lines are counted.",
            (Need.SESSION, Need.LOG_FOLLOWING), rank=16),

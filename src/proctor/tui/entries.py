@@ -48,6 +48,7 @@ KINDS = (
     "autorun", "task_moved", "checkpoint_taken", "checkpoint_confirmed", "checkpoints_pruned", "rolled_back",
     "level_crossed", "ceiling_raised", "degraded",
     "suspected", "plateau_signal", "plateau_fired", "plateau_cleared", "plateau_reset", "loop_seen",
+    "plan_confirmed", "drift_seen", "drift_answered",
     "request_opened", "request_closed", "noted", "noticed", "order_taken", "logged", "task_committed",
 )  # fmt: skip
 """Kinds of rows that the log or the screen looks at."""
@@ -312,6 +313,11 @@ def _loop_seen(e: ev.LoopSeen) -> Told:
     )
 
 
+def _drift_seen(e: ev.DriftSeen) -> Told:
+    role = {Light.QUIET: Role.DIM, Light.SUSPECT: Role.TEXT, Light.FIRING: Role.ATTENTION}[e.light]
+    return "drift", f"{e.drift.replace('_', ' ')} {e.light}: {e.why}", role
+
+
 def _request_opened(e: ev.RequestOpened) -> Told:
     if e.granted:
         return None  # the worker's own line says what it does
@@ -432,6 +438,9 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.PlateauFired: _plateau_fired,
     ev.PlateauCleared: lambda _: ("plateau", "no rule holds any more", Role.DIM),
     ev.LoopSeen: _loop_seen,
+    ev.DriftSeen: _drift_seen,
+    ev.DriftAnswered: lambda e: ("drift", f"task {e.task}: {RESPONSES[e.response]}", Role.ATTENTION),
+    ev.PlanConfirmed: lambda e: ("plan", f"stands, though these are gone: {_some(e.gone)}", Role.DIM),
     ev.PlateauReset: lambda e: ("plateau", "counters start anew" + (f", by {e.by}" if e.by else "")),
     ev.RequestOpened: _request_opened,
     ev.RequestClosed: _request_closed,

@@ -73,6 +73,11 @@ def status_role(status: SessionStatus, why: str | None) -> Role:
         return Role.ATTENTION
     if status in (SessionStatus.FAILED, SessionStatus.PLATEAU, SessionStatus.INTERRUPTED):
         return Role.DANGER
-    if (why or "").startswith(("budget:", "plateau:", "error:")) or why in ("tampering", "disk", "unpriced", "links"):
+    if (why or "").startswith(("budget:", "plateau:", "drift:", "plan_rot:", "error:")) or why in (
+        "tampering",
+        "disk",
+        "unpriced",
+        "links",
+    ):
         return Role.DANGER
     return Role.TEXT

@@ -20,6 +20,8 @@ from proctor.words import Light, Rule, TaskStatus, Verdict
 
 LOG_TAIL = 12_000
 """Characters of the log that a brief holds at most: some sixty entries."""
+RULES_AGAIN = 4_000
+"""Characters of the rulebook that a brief says a second time at most."""
 
 _BEFORE, _AFTER = 3, 7
 _FAILING = 20
@@ -68,6 +70,22 @@ _REGRESSED = """\
 This task's check has passed in this session and fails again: later work broke it. Find the change that did, and mend
 it without losing what that change was for.
 """
+_DRIFT = """\
+## What the harness has measured
+
+{told}"""
+_RULES_AGAIN = """\
+## The rulebook, once more
+
+It holds for the whole project, not only for where the last workers were.
+
+{rules}
+"""
+_RECORD = """\
+[the workers' log is left out: it grew too much, or contradicts what was measured; this is the harness's own record]
+{lines}"""
+_RECORDED = 40
+"""Tasks that the harness's own record names."""
 _ENDING = """\
 ## How it ends
 
@@ -83,7 +101,8 @@ you), write as a few short lines at the end of {progress}.
 @dataclass(frozen=True, slots=True)
 class BriefInputs:
     """What a brief is built from: texts of the files, the queue, and the task at hand, one of `tasks`. `stuck` is how
-    the plateau rules stand: what they hold against this task is said once, in its next brief."""
+    the plateau rules stand: what they hold against this task is said once, in its next brief. `drift` is what the
+    lights of drift tell a worker; where the log is polluted, the harness's record takes its place."""
 
     goal: str
     plan: str
@@ -96,6 +115,9 @@ class BriefInputs:
     narrow: bool = False
     stuck: PlateauState = field(default_factory=PlateauState)
     broken: Judged | None = None
+    drift: tuple[str, ...] = ()
+    log_is_polluted: bool = False
+    rules_again: bool = False
     tasks_file: str = "tasks.json"
     progress_file: str = "PROGRESS.md"
 
@@ -115,7 +137,11 @@ def build(inputs: BriefInputs, ceiling: int, count: Callable[[str], int]) -> Bri
     To fit, the log loses its older lines first, then the plan and the rulebook their ends, each leaving a marker.
     The queue position and the task part are never cut: a ceiling too small for them is exceeded.
     """
-    files = {"log": inputs.log.strip(), "plan": inputs.plan.strip(), "rulebook": inputs.rules.strip()}
+    files = {
+        "log": _record(inputs) if inputs.log_is_polluted else inputs.log.strip(),
+        "plan": inputs.plan.strip(),
+        "rulebook": inputs.rules.strip(),
+    }
     parts = {**files, "log": _cut("log", files["log"], LOG_TAIL)}
     fixed = _queue(inputs), _task(inputs)
     text = _assemble(parts, *fixed)
@@ -192,12 +218,29 @@ def _task(inputs: BriefInputs) -> str:
     if task.last and task.last.verdict is not Verdict.PASSED:
         sections.append(f"## What the last check said\n\n{_said(task.last)}")
     sections += _nudges(inputs.stuck, task)
+    if inputs.drift:
+        told = "".join(f"- {safe_line(line, _EVIDENCE_LINE)}\n" for line in inputs.drift)
+        sections.append(_DRIFT.format(told=told))
     if inputs.notes:
         sections.append("## From the operator\n\n" + "".join(f"- {note.strip()}\n" for note in inputs.notes))
     if inputs.narrow or task.narrow:
         sections.append(_NARROW)
     sections.append(_ENDING.format(tasks=safe_line(inputs.tasks_file), progress=safe_line(inputs.progress_file)))
+    if inputs.rules_again and inputs.rules.strip():
+        sections.append(_RULES_AGAIN.format(rules=_cut("rulebook", inputs.rules.strip(), RULES_AGAIN)))
     return "\n".join(sections)
+
+
+def _record(inputs: BriefInputs) -> str:
+    """What the journal holds of the tasks, without a word of a worker's."""
+    judged = [task for task in inputs.tasks if task.last is not None]
+    lines = [
+        f"- task {task.id} is {task.status}: {task.last.verdict} in iteration {task.last.iteration}"
+        + (f": {safe_line(task.last.reason, _TITLE)}" if task.last.reason else "")
+        for task in judged[-_RECORDED:]
+        if task.last is not None
+    ]
+    return _RECORD.format(lines="\n".join(lines) or "- no task was judged yet")
 
 
 def _said(last: Judged) -> str:

@@ -87,6 +87,14 @@ class Projection:
         files.write(self.workspace, self.progress_file, text)
         self._keep(self.progress_file, text)
 
+    def news(self, marks: Iterable[Mark]) -> tuple[int, int]:
+        """How many characters the log has more than the harness left in it, and how many of its new lines say that
+        something is done which no verdict proves."""
+        kept = self._kept(self.progress_file) or ""
+        current = files.read_optional(self.workspace, self.progress_file, files.LOG_LIMIT) or ""
+        notes = annotated(kept, current, marks).count("\n") - annotated(kept, current, ()).count("\n")
+        return max(0, len(current) - len(kept)), notes
+
     def conflicts(self) -> tuple[str, ...]:
         """Why workers call a check wrong: what follows `conflict:` on new lines of the log."""
         current = files.read_optional(self.workspace, self.progress_file, files.LOG_LIMIT) or ""

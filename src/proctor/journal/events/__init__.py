@@ -98,6 +98,27 @@ from proctor.journal.events.checkpoints import (
 from proctor.journal.events.checks import (
     CheckFact as CheckFact,
 )
+from proctor.journal.events.drift import (
+    DriftAnswered as DriftAnswered,
+)
+from proctor.journal.events.drift import (
+    DriftSeen as DriftSeen,
+)
+from proctor.journal.events.drift import (
+    Named as Named,
+)
+from proctor.journal.events.drift import (
+    PlanAccepted as PlanAccepted,
+)
+from proctor.journal.events.drift import (
+    PlanConfirmed as PlanConfirmed,
+)
+from proctor.journal.events.drift import (
+    PlanRotted as PlanRotted,
+)
+from proctor.journal.events.drift import (
+    Surveyed as Surveyed,
+)
 from proctor.journal.events.operator import (
     Logged as Logged,
 )
@@ -251,6 +272,12 @@ AnyEvent = (
     | PlateauCleared
     | PlateauReset
     | LoopSeen
+    | Surveyed
+    | PlanAccepted
+    | PlanRotted
+    | PlanConfirmed
+    | DriftSeen
+    | DriftAnswered
     | Decided
     | RequestOpened
     | RequestClosed

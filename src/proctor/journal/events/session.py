@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.journal.events.base import CeilingFact, Event, TaskFact
-from proctor.words import SessionStatus
+from proctor.words import Drift, SessionStatus
 
 
 class SessionStarted(Event, frozen=True, tag="session_started"):
@@ -44,13 +44,15 @@ class SupervisorEnded(Event, frozen=True, tag="supervisor_ended"):
 
 
 class ContractLoaded(Event, frozen=True, tag="contract_loaded"):
-    """The terms in force from here on: hash of `proctor.yaml`, revision of the plan, ceilings, levels (per cent)."""
+    """The terms in force from here on: hash of `proctor.yaml`, revision of the plan, ceilings, levels (per cent),
+    and the figure of each light of drift."""
 
     contract: str
     plan: str
     ceilings: tuple[CeilingFact, ...] = ()
     alert: int = 50
     soft: int = 70
+    drift: dict[Drift, int] | None = None
 
 
 class StatusChanged(Event, frozen=True, tag="status_changed"):

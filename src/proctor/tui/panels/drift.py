@@ -6,12 +6,12 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from proctor.journal.events import Finding
+from proctor.progress import drift
 from proctor.text import safe_block, safe_line
-from proctor.tui import format as fmt
 from proctor.tui.entries import RULES
 from proctor.tui.spans import Line, Role, cut, line, shorten, width, wrap
 from proctor.tui.view import View
-from proctor.words import Light, Rule
+from proctor.words import Drift, Light, Rule
 
 _LIGHTS = {
     Light.QUIET: ("○", Role.DIM),
@@ -20,6 +20,17 @@ _LIGHTS = {
 }
 
 
+LABELS = {
+    Drift.PREMATURE_VICTORY: "victory",
+    Drift.PLAN_ROT: "plan",
+    Drift.STATE_POLLUTION: "log",
+    Drift.TEST_GAMING: "gaming",
+    Drift.TUNNEL_VISION: "tunnel",
+    Drift.SILENT_REGRESSION: "regressed",
+    Drift.BUDGET_RUNAWAY: "runaway",
+}
+"""A light in a narrow column."""
+_COLUMN = max(map(len, LABELS.values())) + 2
 HUNK = "│"
 """Before the lines of a change."""
 
@@ -71,14 +82,29 @@ def page(view: View) -> list[str]:
     return found or ["Nothing is to be looked at."]
 
 
+def lights_page(view: View) -> list[str]:
+    """All seven lights, why each is as it is, and on what evidence; and what the checks cost."""
+    if view.state is None:
+        return []
+    found: list[str] = []
+    for one in drift.lights(view.state):
+        glyph = _LIGHTS[one.light][0]
+        name = one.drift.replace("_", " ")
+        found += [*([""] if found else []), f"  {glyph} {name}   {one.light}", safe_line(one.why, 400)]
+        found += [f"  {HUNK} {safe_line(line, 400)}" for line in one.evidence if one.light is not Light.QUIET]
+    dear = drift.signal_cost(view.state)
+    return [*found, "", f"  {_LIGHTS[Light.SUSPECT][0]} cost of the signal", dear] if dear else found
+
+
 def page_line(text: str) -> Line:
     """A line of that page: paths are bright, reasons are quiet."""
     is_path = text.startswith("  ") and not text.startswith(f"  {HUNK}")
     return line((text, Role.STRONG if is_path else Role.DIM))
 
 
-def drift(view: View, room: int, rows: int = 100, key: str = "") -> list[Line]:
-    """The plateau's light, false claims, tampering, and a row for each warning; `key` opens the whole of them.
+def panel(view: View, room: int, rows: int = 100, key: str = "", lights_key: str = "") -> list[Line]:
+    """The plateau's light, a row for each light of drift that is lit, and for each warning; `key` opens the whole of
+    these, `lights_key` that of the lights.
 
     What `rows` have no room for is counted.
     """
@@ -96,19 +122,37 @@ def drift(view: View, room: int, rows: int = 100, key: str = "") -> list[Line]:
     if state.plateau.loop:
         said = shorten(safe_line(state.plateau.loop[0], 300), max(0, room - 11))
         found.append(line(("◐ circles  ", Role.TEXT), (said, Role.TEXT)))
-    if state.false_claims:
-        found.append(line(("● victory  ", Role.TEXT), (f"false claims {state.false_claims:,}", Role.TEXT)))
-    if state.tampered:
-        found.append(line(("● tampered ", Role.DANGER), (fmt.times(state.tampered), Role.DANGER)))
+    lights = drift.lights(state)
+    lit = [one for one in lights if one.light is not Light.QUIET]
+    victory = lights[0]
+    shown = lit if victory in lit or not state.drift.false else [victory, *lit]
+    found.extend(_light(one, room) for one in shown)
+    if dear := drift.signal_cost(state):
+        found.append(cut(line(("◐ checks   ", Role.TEXT), (dear, Role.DIM)), room))
+    quiet = len(found)
     warned = warnings(view)
     found.extend(_row(one, room) for one in warned)
     opens = ((key, Role.STRONG), (" all of it, and why", Role.DIM)) if key and warned else ()
     if opens:
         found.append(line("  ", *opens))
+    if len(found) < rows:
+        count = f"{'all ' if not shown else ''}{_WORDS[len(lights) - len(shown)]} lights quiet"
+        hint = ((f"  {lights_key}", Role.STRONG), (" why", Role.DIM)) if lights_key else ()
+        found.insert(quiet, cut(line((f"○ {count}", Role.DIM), *hint), room))
     if len(found) > rows:
         kept, hidden = found[: rows - 1], len(found) - bool(opens) - (rows - 1)
         found = [*kept, cut(line((f"  … {hidden} more  ", Role.DIM), *opens), room)]
     return found
+
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven")
+
+
+def _light(one: drift.Reading, room: int) -> Line:
+    """A light that is lit, in one row."""
+    glyph, role = _LIGHTS[one.light]
+    head = line((f"{glyph} {LABELS[one.drift].ljust(_COLUMN - 2)} ", role))
+    return line(head, (shorten(safe_line(one.why, 300), max(0, room - width(head))), role))
 
 
 def _row(warned: Warned, room: int) -> Line:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from proctor.tui.panels.checks import page as measured
-from proctor.tui.panels.drift import page, page_line
+from proctor.tui.panels.drift import lights_page, page, page_line
 from proctor.tui.panels.help import pages
 from proctor.tui.panels.request import parts_of, subject
 from proctor.tui.screens.budget import Budget
@@ -59,6 +59,12 @@ def checks(screen: Session) -> None:
     screen.app.push_screen(Reading("What the checks catch", raw, key=screen.proctor.key_of("checks")))
 
 
+def lights(screen: Session) -> None:
+    """The seven lights of drift, and why each is as it is."""
+    raw = lights_page(screen.proctor.view)
+    screen.app.push_screen(Reading("Drift", raw, page_line, key=screen.proctor.key_of("lights")))
+
+
 def copy(screen: Session) -> None:
     """The request that is shown, else the newest lines of the log."""
     request = screen.dock.request if not screen.dock.minimised else None
@@ -77,6 +83,7 @@ OWN: dict[str, Callable[[Session], object]] = {
     "inspect": inspect,
     "diff": diff,
     "warnings": warnings,
+    "lights": lights,
     "checks": checks,
     "budget": lambda screen: screen.app.push_screen(Budget()),
     "hold": lambda screen: screen.log_view.hold(False),

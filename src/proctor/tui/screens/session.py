@@ -307,7 +307,8 @@ class Session(Screen[None]):
         left = self._tasks_pane.parent
         height = left.size.height if isinstance(left, Vertical) else 0
         rows = max(2, height - ABOUT - (0 if self.size.width < WIDE else 2))
-        return drift.drift(self.proctor.view, width, rows, self.offered_keys().get("warnings", ""))
+        keys = self.offered_keys()
+        return drift.panel(self.proctor.view, width, rows, keys.get("warnings", ""), keys.get("lights", ""))
 
     def _budget(self, width: int, height: int) -> list[Line]:
         return gauges.panel(self.proctor.view, self._gauges(), width, height, self.size.height - DOCKED)
