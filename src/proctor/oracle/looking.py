@@ -93,13 +93,14 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class Looked:
     """What is to be looked at: the trees before and after a worker, the paths that are not its own doing, those that
-    were laid back for the verdict, and what the worker was told."""
+    were laid back for the verdict, and what the worker was told, also in files."""
 
     before: str
     after: str
     others: Collection[str] = ()
     laid_back: Sequence[str] = ()
     told: Sequence[str] = ()
+    told_in: Sequence[str] = ()
 
 
 def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
@@ -109,11 +110,12 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     """
     try:
         pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
-        changes = [change for pair in pairs if (change := _texts(pair)) is not None]
+        changes = [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in pairs]
         back = [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]]
         if not (changes or back or left_out):
             return Seen()
-        answer = _ask({"changes": changes, "frozen": back, "tests": _tests(frozen), "told": list(what.told)})
+        told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
+        answer = _ask({"changes": changes, "frozen": back, "tests": _tests(frozen), "told": told})
         own = _news(answer.own, store, what.before, frozen)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
         return Seen(
@@ -142,13 +144,6 @@ def is_ours(path: str, others: Collection[str] = ()) -> bool:
     return language_of(path, "") is not Language.OTHER or "." not in path.rpartition("/")[2]
 
 
-def _texts(pair: Pair) -> tuple[str, str | None, str | None] | None:
-    """A change of texts; None where one of the two is none."""
-    if b"\0" in (pair.before or b"")[:8192] or b"\0" in (pair.after or b"")[:8192]:
-        return None
-    return shown(pair.path), _text(pair.before), _text(pair.after)
-
-
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
@@ -157,11 +152,15 @@ def _ends(path: str, frozen: Frozen, store: Holds, after: str) -> tuple[str | No
     """A frozen file as it was recorded, and as the worker left it."""
     item = frozen.by_path.get(path)
     before = _recorded(frozen, item) if item is not None else None
+    return before, _stood(store, after, path)
+
+
+def _stood(store: Holds, tree: str, path: str) -> str | None:
+    """The beginning of a file in a tree; None where there is none."""
     try:
-        data = store.read(after, path)
+        return _text(store.read(tree, path)[:_FILE])
     except ProctorError:
-        return before, None
-    return before, _text(data[:_FILE])
+        return None
 
 
 def _recorded(frozen: Frozen, item: Item) -> str | None:

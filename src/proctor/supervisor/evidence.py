@@ -18,7 +18,6 @@ from proctor.supervisor import publish
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
 from proctor.words import RequestKind, Response, TaskStatus, Verdict
-from proctor.workspace import files
 
 MOST_PATHS = 200
 MOST_HUNKS = 5
@@ -30,12 +29,14 @@ async def of(s: Session, acted: Acted, task: TaskState, judgement: Judgement) ->
     intent = s.state.intent
     seen = looking.Seen()
     if intent is not None and intent.tree and (intent.tree != acted.snapshot.tree or judgement.tampered):
+        names = s.terms.contract.state
         what = looking.Looked(
             before=intent.tree,
             after=acted.snapshot.commit,
             others=_others(s, acted.iteration),
             laid_back=judgement.tampered,
-            told=_told(s, task),
+            told=(s.terms.contract.goal, task.task, *s.state.notes),
+            told_in=tuple(filter(None, (names.plan, names.rules, task.spec))),
         )
         folder = iteration_dir(s.state_dir, acted.iteration)
         seen = await asyncio.to_thread(looking.look, what, s.frozen, s.store, folder)
@@ -62,18 +63,6 @@ def _others(s: Session, iteration: int) -> set[str]:
     wrote = {path for e in mine if isinstance(e, ev.OperatorWrote) and e.iteration == iteration for path in e.mine}
     names = s.terms.contract.state
     return wrote | {names.tasks, names.progress, names.rules}
-
-
-def _told(s: Session, task: TaskState) -> list[str]:
-    """What a worker may write down because it was told: the task, its spec, the plan, the rules."""
-    names = s.terms.contract.state
-    told = [names.plan, names.rules, *([task.spec] if task.spec else [])]
-    return [
-        s.terms.contract.goal,
-        task.task,
-        *s.state.notes,
-        *(files.read_optional(s.workspace, n) or "" for n in told),
-    ]
 
 
 # --- what follows ---------------------------------------------------------------------------------
