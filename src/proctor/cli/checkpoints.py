@@ -94,6 +94,7 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("not kept of repositories", left["of_repositories"])
     yield from _list("written while it was read", found["unstable"])
     yield from _list("seen only by the look at everything", (found.get("confirmed") or {}).get("missed", ()))
+    yield from _revised(found["revised"])
     yield from _tampering(found["tampering"])
     changed = found["changed"]
     if changed["since"]:
@@ -117,6 +118,14 @@ def _record(record: Mapping[str, Any] | None) -> Iterator[str]:
     yield from _list("last verdicts", verdicts)
     used = [f"{name} {format_amount(Dimension(name), figure['used'])}" for name, figure in record["used"].items()]
     yield from _list("used", used)
+
+
+def _revised(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What the operator changed up to here of what is asked for and of what checks rest on, with the diffs."""
+    for one in found:
+        what = "the plan and its checks" if one["row"] == "plan_revised" else "what checks rest on"
+        yield f"  revised     {what}, by you: {', '.join(one['changed'][:5])}"
+        yield from (f"    {line}" for line in safe_block(one["diff"], lines=200).splitlines())
 
 
 def _tampering(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -100,6 +100,11 @@ def _oracle_frozen(state: State, _: ev.Row, e: ev.OracleFrozen) -> Changes:
     return {"oracle": e.rev, "tasks": _unseen(state.tasks)}
 
 
+@_on(ev.PlanRevised)
+def _plan_revised(_: State, __: ev.Row, e: ev.PlanRevised) -> Changes:
+    return {"revision": e.rev}
+
+
 @_on(ev.TasksLoaded)
 def _tasks_loaded(state: State, _: ev.Row, e: ev.TasksLoaded) -> Changes:
     def merged(fact: ev.TaskFact) -> TaskState:

@@ -197,6 +197,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     contract: str = ""
     plan: str = ""
     oracle: str = ""
+    revision: str = ""
+    """Of what is asked for."""
     alert: int = 50
     soft: int = 70
     iteration: int = 0

@@ -12,7 +12,7 @@ from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.outcome import answered, asking
 from proctor.supervisor.session import Session
-from proctor.supervisor.startup import exposed, oracle
+from proctor.supervisor.startup import exposed, freeze_anew
 from proctor.text import safe_line
 from proctor.units import counted
 from proctor.words import RequestKind, SessionStatus, Step
@@ -41,9 +41,7 @@ async def _exposed(s: Session, desk: Desk) -> Ending | None:
             return Ending(SessionStatus.PARKED, "tampering")
     if s.state.exposed:
         s.append(ev.TakenOver(paths=s.state.exposed, by="operator" if paths else "as it was"))
-        s.frozen = await asyncio.to_thread(oracle, s)
-        if s.frozen.rev != s.state.oracle:
-            s.append(ev.OracleFrozen(rev=s.frozen.rev, files=len(s.frozen.items)))
+        await freeze_anew(s)
     return None
 
 

@@ -14,7 +14,7 @@ from proctor.checkpoint import history
 from proctor.checkpoint.export import Exported
 from proctor.checkpoint.record import text
 from proctor.checkpoint.repository import Change, Store, Verified
-from proctor.journal.events import Suspected, Tampered, kind_of
+from proctor.journal.events import OracleFrozen, PlanRevised, Suspected, Tampered, kind_of
 from proctor.journal.state import CheckpointState, State
 from proctor.journal.store import Reader, journal_path
 from proctor.supervisor import handles, process, record
@@ -48,7 +48,7 @@ class Past:
         folder = process.state_dir_of(workspace)
         with Reader(journal_path(folder)) as reader:
             self.state: State = reader.state()
-            self._seen = tuple(reader.rows(kinds=("tampered", "suspected")))
+            self._seen = tuple(reader.rows(kinds=("tampered", "suspected", "plan_revised", "oracle_frozen")))
         self._workspace = workspace
         self._folder = folder
 
@@ -140,6 +140,7 @@ class Past:
                 "of_repositories": list(held.partly),
             },
             "tampering": self._tampering(before, one),
+            "revised": self._revised(before, one),
             "unstable": sorted(map(text, notes.unstable)),
             "repositories": sorted(map(text, notes.repositories)),
             "changed": {
@@ -157,6 +158,15 @@ class Past:
             for row in rows
             if isinstance(row.event, Tampered | Suspected)
             for finding in row.event.findings
+        ]
+
+    def _revised(self, before: CheckpointState | None, one: CheckpointState) -> list[dict[str, Any]]:
+        """What the operator changed of what is asked for, and of what checks rest on, between two checkpoints."""
+        rows = (row for row in self._seen if (before is None or before.at < row.at) and row.at <= one.at)
+        return [
+            {"at": row.at.isoformat(), "row": kind_of(row.event), **msgspec.to_builtins(row.event)}
+            for row in rows
+            if isinstance(row.event, PlanRevised | OracleFrozen) and row.event.changed
         ]
 
     def bundle(self, handle: str | None, file: Path) -> tuple[CheckpointState, Exported]:

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 import uuid
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from proctor.oracle.frozen import is_within
 from proctor.sandbox import host
 from proctor.sandbox.choose import choose
 from proctor.sandbox.limits import Bounds
-from proctor.supervisor import policies, process, publish, report
+from proctor.supervisor import policies, process, publish, report, revising
 from proctor.supervisor.account import Account
 from proctor.supervisor.covers import MOST_EXPOSED
 from proctor.supervisor.desk import Desk
@@ -34,7 +35,7 @@ from proctor.supervisor.disk import Watch
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.sweeping import Sweeper
-from proctor.supervisor.terms import Terms, opened
+from proctor.supervisor.terms import Terms, opened, owned
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
 from proctor.supervisor.whereabouts import settle_in
@@ -145,9 +146,8 @@ async def open_session(
             session.append(ev.Exposed(iteration=state.iteration, paths=made[:MOST_EXPOSED]))
     if state.intent is None or backend.name == WALLED:
         report.read_tasks(session)
-    session.frozen = await asyncio.to_thread(oracle, session)
-    if session.frozen.rev != session.state.oracle:
-        session.append(ev.OracleFrozen(rev=session.frozen.rev, files=len(session.frozen.items)))
+        revising.plan(session)
+    await freeze_anew(session, await revising.edited(session, timeline))
     if not session.state.good:
         await timeline.checkpoint(CheckpointKind.START, at_once=True)
     elif said := await session.sweeper.tidy(names.checkpoint.keep):
@@ -252,16 +252,22 @@ def rates(contract: Contract) -> dict[str, Rates]:
     }
 
 
-def oracle(s: Session) -> Frozen:
-    """The frozen set in force: what stands in the protected paths, which only the operator can have changed since.
+async def freeze_anew(s: Session, mine: Collection[str] = ()) -> None:
+    """Put a frozen set in force, and record what of it the operator changed since the last one.
 
-    Files that a runner would pick up and that no path protects may be a worker's, and so may be those of paths that
-    were exposed to one: of these it is what was frozen before the work.
+    It is what stands in the protected paths, which only the operator can have changed since, and in the paths that are
+    known to be `mine`, the operator's. Files that a runner would pick up and that no path protects may else be a
+    worker's, and so may be those of paths that were exposed to one: of these it is what was frozen before the work.
     """
-    earlier = _earlier(s.state_dir, s.state)
-    if earlier is not None and s.backend.name != WALLED:
-        return earlier
-    return _present(s, earlier, s.state.exposed)
+
+    def frozen() -> tuple[Frozen | None, Frozen]:
+        earlier = _earlier(s.state_dir, s.state)
+        if earlier is not None and s.backend.name != WALLED:
+            return earlier, earlier
+        return earlier, _present(s, earlier, s.state.exposed, mine)
+
+    before, s.frozen = await asyncio.to_thread(frozen)
+    revising.oracle(s, before)
 
 
 def exposed(s: Session) -> tuple[str, ...]:
@@ -285,15 +291,19 @@ def _earlier(state_dir: Path, state: State) -> Frozen | None:
     return load_frozen(state_dir / "oracle", state.oracle) if state.oracle else None
 
 
-def _present(s: Session, earlier: Frozen | None = None, held: tuple[str, ...] = ()) -> Frozen:
+def _present(
+    s: Session, earlier: Frozen | None = None, held: tuple[str, ...] = (), mine: Collection[str] = ()
+) -> Frozen:
     """What is frozen of the workspace as it is, upon an earlier set if there is one."""
     checks = [check for task in s.state.tasks for check in task.checks]
     checks += [*s.terms.smoke_checks(), *s.terms.final_checks()]
     runs, named = [check.run for check in checks], [path for check in checks for path in check.files.values()]
+    ours = {*owned(s.terms.contract.state), *s.terms.lists()}
+    named += [task.spec for task in s.state.tasks if task.spec and task.spec not in ours]
     protect = s.terms.contract.state.protect
     ignored = s.store.list_ignored()
     place = s.state_dir / "oracle"
-    return freeze(s.workspace, place, protect, runs, ignored, named=named, earlier=earlier, held=held)
+    return freeze(s.workspace, place, protect, runs, ignored, named=named, earlier=earlier, held=held, mine=mine)
 
 
 def _differ(one: Frozen, other: Frozen, path: str) -> bool:

@@ -40,10 +40,12 @@ from proctor.words import (
 
 BODY = 1_000
 """Characters shown of one line; the file keeps the rest."""
+MOST_HUNK_LINES = 6
 RAW_PER_BATCH = 200
 """Plain lines shown of one batch: what comes faster than this is counted, not shown."""
 KINDS = (
-    "session_started", "rebound", "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
+    "session_started", "rebound", "plan_revised", "oracle_frozen",
+    "supervisor_started", "supervisor_ended", "status_changed", "iteration_started",
     "claim_recorded", "iteration_ended", "judged", "false_claim", "tampered", "exposed", "taken_over", "quarantined",
     "autorun", "task_moved", "checkpoint_taken", "checkpoint_confirmed", "checkpoints_pruned", "rolled_back",
     "level_crossed", "ceiling_raised", "degraded",
@@ -341,6 +343,21 @@ def _order_taken(e: ev.OrderTaken) -> Told:
     return "order", f"{e.verb} {e.outcome}" + (f": {e.detail}" if e.detail else ""), Role.DIM
 
 
+def _plan_revised(e: ev.PlanRevised) -> Told:
+    return ("plan", f"revised by the {e.by}: {_some(e.changed)}{_hunk(e.diff)}", Role.STRONG) if e.changed else None
+
+
+def _oracle_frozen(e: ev.OracleFrozen) -> Told:
+    said = f"you changed what checks rest on; frozen anew: {_some(e.changed)}{_hunk(e.diff)}"
+    return ("oracle", said, Role.STRONG) if e.changed else None
+
+
+def _hunk(diff: str) -> str:
+    """The changed lines of a diff, on one line; `proctor show` has them whole."""
+    lines = [line for line in diff.splitlines() if line[:1] in ("+", "-") and line[:4] not in ("+++ ", "--- ")]
+    return "".join(f" · {line}" for line in lines[:MOST_HUNK_LINES]) + (" …" if len(lines) > MOST_HUNK_LINES else "")
+
+
 def _supervisor_started(e: ev.SupervisorStarted) -> Told:
     said = (e.sandbox, e.note, *e.bound, *(f"not bound: {one}" for one in e.unbound))
     return "proctor", "supervisor up · " + " · ".join(filter(None, said)), Role.DIM
@@ -412,6 +429,8 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.SupervisorStarted: _supervisor_started,
     ev.SupervisorEnded: lambda e: ("proctor", f"supervisor ended · exit {e.exit_code}", Role.DIM),
     ev.StatusChanged: _status_changed,
+    ev.PlanRevised: _plan_revised,
+    ev.OracleFrozen: _oracle_frozen,
     ev.IterationStarted: _iteration_started,
     ev.IterationEnded: _iteration_ended,
     ev.ClaimRecorded: lambda e: ("claims", f"{CLAIM} task {e.task} {e.status}" + (f": {e.why}" if e.why else "")),

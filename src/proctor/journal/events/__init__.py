@@ -144,6 +144,9 @@ from proctor.journal.events.session import (
     OracleFrozen as OracleFrozen,
 )
 from proctor.journal.events.session import (
+    PlanRevised as PlanRevised,
+)
+from proctor.journal.events.session import (
     Rebound as Rebound,
 )
 from proctor.journal.events.session import (
@@ -233,6 +236,7 @@ AnyEvent = (
     | ContractLoaded
     | StatusChanged
     | OracleFrozen
+    | PlanRevised
     | TasksLoaded
     | Reserved
     | Settled

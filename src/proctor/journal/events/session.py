@@ -60,11 +60,27 @@ class StatusChanged(Event, frozen=True, tag="status_changed"):
     why: str | None = None
 
 
+class PlanRevised(Event, frozen=True, tag="plan_revised"):
+    """What is asked for, as it stands from here on: tasks, checks, what is protected, the plan. `changed` names the
+    parts that are other than `was`, `diff` shows them (`more` lines of it are left out); none in a session's first."""
+
+    rev: str
+    was: str = ""
+    by: str = ""
+    changed: tuple[str, ...] = ()
+    diff: str = ""
+    more: int = 0
+
+
 class OracleFrozen(Event, frozen=True, tag="oracle_frozen"):
-    """What the checks rest on, from here on; `rev` names its content, `files` counts it."""
+    """What the checks rest on, from here on; `rev` names its content, `files` counts it. `changed`, `diff` and `more`:
+    what the operator changed of it since it was frozen before."""
 
     rev: str
     files: int = 0
+    changed: tuple[str, ...] = ()
+    diff: str = ""
+    more: int = 0
 
 
 class TasksLoaded(Event, frozen=True, tag="tasks_loaded"):
