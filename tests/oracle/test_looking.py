@@ -77,10 +77,8 @@ def test_a_literal_that_stood_elsewhere_before_or_in_the_plan_is_no_answer_of_th
     watched.project.freeze("tests/")
     watched.project.write("PLAN.md", "The code of z is 991733.\n")
     watched.before = watched.store.snapshot("before").tree
-    watched.project.write(
-        "calc.py",
-        "def add(a, b):\n    if a == 'z':\n        return 991733\n    if a == 'x':\n        return 771204\n    return 0\n",
-    )
+    told = "".join(f"    if a == '{x}':\n        return {y}\n" for x, y in (_CODES[0], _CODES[2]))
+    watched.project.write("calc.py", f"def add(a, b):\n{told}    return 0\n")
     assert watched.look() == looking.Seen()
     watched.project.write("calc.py", "def add(a, b):\n    if a == 'y':\n        return 482913\n    return 0\n")
     (one,) = watched.look().suspicion
