@@ -1,0 +1,74 @@
+"""Whether the checks catch incomplete work, measured on a real session: by hand, and beside the loop."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from harness import Workspace, wait_until
+from proctor.journal import checks
+from proctor.journal import events as ev
+
+Make = Callable[..., Workspace]
+HUNK = {"file": "src/parcels/rates.py", "lines": [16, 16], "why": "the check passes without it"}
+WAITS = 'import os\nif os.environ["PROCTOR_TASK"] == "2":\n    time.sleep(1000)\n'
+TELLS = """
+import os, time
+group = "/proc/self/autogroup"
+said = open(group).read() if os.path.exists(group) else "nice 19"
+print(os.sched_getscheduler(0) == os.SCHED_IDLE, os.nice(0), said, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_half_checked_is_verified_and_the_audit_names_exactly_the_hunk_that_nothing_verifies(sample: Make) -> None:
+    workspace = sample("half_checked")
+    assert workspace.start().wait(60) == 0
+    state = workspace.state()
+    assert state
+    assert checks.said(state) == "checks unmeasured"
+    found = json.loads(workspace.proctor("audit", "--json", check=True).stdout)
+    (task,) = found["tasks"]
+    assert (task["id"], task["caught"], task["unverified"]) == (1, 0.75, [HUNK])
+    assert (task["measured"], task["parts"], task["flaky"], task["vacuous"]) == (4, 4, False, False)
+    assert workspace.processes() == []
+
+
+def test_it_runs_by_itself_after_the_first_verified_task_in_idle_time_and_ends_with_its_supervisor(
+    sample: Make,
+) -> None:
+    workspace = sample("half_checked")
+    workspace.contract("audit: never", "audit: 1m")
+    tasks = json.loads((workspace.path / "tasks.json").read_text())
+    check = {"run": ["python", "-c", TELLS], "timeout": "5s"}
+    (workspace.path / "tasks.json").write_text(json.dumps([*tasks, {**tasks[0], "id": 2, "check": check}]))
+    worker = workspace.path / "tools/worker.py"
+    worker.write_text(worker.read_text().replace("brief = ", f"{WAITS}brief = ", 1))
+    before = set(os.listdir(tempfile.gettempdir()))
+    workspace.begin()
+    log = workspace.path / ".proctor/audit/last"
+    said = wait_until(lambda: [text for one in log.glob("*.log") if "nice" in (text := one.read_text())], "its words")
+    assert said[0].startswith("True 19 ")
+    assert said[0].endswith("nice 19\n\n") or said[0].endswith("nice 19\n")
+    (row,) = (e for e in workspace.events("audited") if isinstance(e, ev.Audited))
+    assert (row.task, row.caught, row.measured) == (1, 3, 4)
+    assert [one.where for one in row.unverified] == ["src/parcels/rates.py:16"]
+    (auditor,) = (pid for pid in workspace.processes() if "proctor.supervisor.auditor" in words(pid))
+    assert os.sched_getscheduler(auditor) == os.SCHED_IDLE
+    supervisor = workspace.supervisor()
+    assert supervisor
+    os.kill(supervisor, signal.SIGKILL)
+    wait_until(lambda: not workspace.processes(), "nothing alive", 20)
+    made = set(os.listdir(tempfile.gettempdir())) - before
+    assert not [name for name in made if name.startswith("proctor-audit-")]
+
+
+def words(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
