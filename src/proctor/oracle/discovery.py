@@ -39,6 +39,7 @@ _PLACED = re.compile(
     r"|(?:buildSrc|\.mvn|\.yarn/(?:releases|plugins))/.+)$"
 )
 """The same, by their place below that folder."""
+_MARKS = (".cargo/", ".config/", "wrapper/", "buildSrc/", ".mvn/", ".yarn/")
 _CI = re.compile(
     r"\.(?:github/(?:workflows|actions)|circleci|buildkite|husky|woodpecker)/.+"
     r"|\.(?:gitlab-ci|travis|drone|woodpecker|cirrus|appveyor|pre-commit-config)\.ya?ml|Jenkinsfile"
@@ -95,7 +96,7 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
     folder, _, name = path.rpartition("/")
     if locks.is_lock(path):
         return locks.is_odd(path, read())
-    if found := _PLACED.search(path):
+    if any(mark in path for mark in _MARKS) and (found := _PLACED.search(path)):
         return not found.start() or path[: found.start()] in places
     if settings.reader_of(path):
         return (not folder or folder in places or name in _PYTHON_SETTINGS) and settings.part(path, read()) != {}
