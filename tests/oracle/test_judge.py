@@ -50,11 +50,11 @@ def test_b5_a_check_that_never_ends_is_a_timeout(project: Project) -> None:
 
 
 def test_g2_a_check_that_cannot_start_is_infra(project: Project) -> None:
-    for argv in (["no-such-command"], ["./calc.py"], [sys.executable + "-gone", "-m", "pytest"], ["true", "\0"]):
+    for argv in (["no-such-command"], [sys.executable + "-gone", "-m", "pytest"], ["sh", "-c", "no-such-command"]):
         judgement = project.judge(argv)
-        assert judgement.verdict is Verdict.INFRA, judgement
-        assert judgement.reason.startswith("could not start: ")
-    assert project.judge(["sh", "-c", "no-such-command"]).reason == "command not found (exit code 127)"
+        assert (judgement.verdict, judgement.reason) == (Verdict.INFRA, "command not found (exit code 127)")
+    assert project.judge(["./calc.py"]).reason == "not executable (exit code 126)"
+    assert project.judge(["true", "\0"]).reason.startswith("could not start: ")
     assert project.judge(["/usr/bin/python3", "-m", "pytest"]).reason == "pytest could not start (exit code 1)"
     assert project.judge([*PYTEST, "--no-such-option"]).reason == "pytest could not start (exit code 4)"
 

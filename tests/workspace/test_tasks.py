@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +49,23 @@ def test_a_task_is_read_with_its_spec_and_its_check(tmp_path: Path) -> None:
         TaskFact(id=14, task="Port the refund endpoint", spec="specs/14.md", checks=(check,)),
         TaskFact(id="b", task="Next", checks=DEFAULT),
     )
+
+
+def test_a_check_may_ask_for_more_than_an_exit_code_or_for_none(tmp_path: Path) -> None:
+    check = {
+        "run": ["make"],
+        "expect": {"json": "$.n", "equals": "3"},
+        "artifact": "dist/a.js",
+        "schema": {"file": "dist/a.json", "schema": "tests/a.json"},
+    }
+    (tmp_path / "tasks.json").write_text(
+        json.dumps([{"id": 1, "task": "One", "check": [check, {"page": {"run": ["serve"], "port": 8000}}]}])
+    )
+    one, two = read(tmp_path)[0].checks
+    assert (one.expected.equals, one.artifact and one.artifact.path) == ('"3"', "dist/a.js")
+    assert one.files == {"schema.schema": "tests/a.json"}
+    assert (two.run, two.title) == ((), "page http://127.0.0.1:8000/")
+    assert msgspec.json.decode(msgspec.json.encode(read(tmp_path)), type=tuple[TaskFact, ...]) == read(tmp_path)
 
 
 def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_path: Path) -> None:
@@ -105,6 +123,19 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
         (
             [{"id": 1, "task": "x", "check": {"run": [" "]}}],
             "tasks.json: task 1: check.run: must start with a program, and hold no NUL",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"], "artifact": {"pth": "a"}}}],
+            "tasks.json: task 1: check.artifact: pth: unknown key, nearest: path",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"expect": "a"}}],
+            "tasks.json: task 1: check.run: missing: the command, as a list of words such as [pytest, -q]; "
+            "or an artifact, a page",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"page": {"run": ["a"], "port": 80, "status": "200"}}}],
+            "tasks.json: task 1: check.page: status: Expected `int`, got `str`",
         ),
     ],
 )

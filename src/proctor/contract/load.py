@@ -104,6 +104,7 @@ def _across(document: Document) -> Iterator[tuple[Place, str]]:
         if isinstance(at_soft, list | str) and AtSoft.CHEAPER_MODEL in at_soft and not cheaper:
             yield ("budget", "at_soft"), f"{AtSoft.CHEAPER_MODEL} needs worker.cheaper: {{model: NAME}}"
     yield from _files(document)
+    yield from _pages(document)
 
 
 AGENTS = {"command": ("aider", "mini"), "acp": ("opencode", "gemini", "qwen")}
@@ -134,6 +135,14 @@ def _ceiling(dimension: Dimension, ceiling: object, cheaper: bool) -> Iterator[t
         yield (*place, "on_exhaustion"), "degrade needs worker.cheaper: {model: NAME}"
     if not degrade and ceiling.get("reserve") is not None:
         yield (*place, "reserve"), "only `on_exhaustion: degrade` has a reserve"
+
+
+def _pages(document: Document) -> Iterator[tuple[Place, str]]:
+    checks = document.at(("progress", "checks"))
+    places: list[Place] = [("progress", "checks", at) for at in range(len(checks) if isinstance(checks, list) else 0)]
+    for place in (*places, ("progress", "smoke"), ("termination", "final")):
+        if document.at((*place, "page")) is not None and document.at(("sandbox", "kind")) in ("weak", "none"):
+            yield (*place, "page"), "needs a network of its own, which only `sandbox.kind: bwrap` gives"
 
 
 def _files(document: Document) -> Iterator[tuple[Place, str]]:

@@ -142,6 +142,8 @@ class Bench:
         said = CheckResult(run=check.run, title=check.title, verdict=Verdict.PASSED, reason="", optional=check.optional)
         if not check.run:
             return said, Text("", b"")
+        if why := rules.behind_link(check.run, self.tree, self._base.workspace.resolve(), self._frozen):
+            return replaced(said, verdict=Verdict.INFRA, reason=safe_line(why, REASON)), Text("", b"")
         runner = commands.recognise(check.run, discovery.package_scripts(self.tree))
         with _line() as line:
             try:
@@ -187,6 +189,8 @@ class Bench:
                 place = self._door / name
                 place.write_bytes(content)
                 place.chmod(mode)
+        elif self._walled:
+            argv = commands.waited(argv)
         policy = self._policy(check, runner)
         return run(self._backend, argv, policy, check.timeout, log, OUTPUT_LIMIT, stdin=stdin)
 

@@ -14,7 +14,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
@@ -27,6 +27,7 @@ import proctor
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Artifact, Schema
+from proctor.oracle.commands import named_paths
 from proctor.oracle.frozen import Frozen, is_within
 from proctor.sandbox.below import open_below, open_folder
 from proctor.text import safe_line
@@ -76,6 +77,23 @@ def failed(reason: str) -> Broken:
     return Broken(Verdict.FAILED, reason)
 
 
+def behind_link(argv: Sequence[str], tree: Path, workspace: Path, frozen: Frozen) -> str:
+    """Why a check's own script or tests may be another's: a link on the way to what is not frozen; else nothing."""
+    top = os.path.realpath(tree)
+    for name in filter(None, named_paths(argv)):
+        place = os.path.relpath(os.path.normpath(workspace / name), workspace)
+        if place.startswith(".."):
+            continue
+        real = os.path.realpath(f"{top}/{place}")
+        inside = real == top or real.startswith(f"{top}/")
+        lies = os.path.relpath(real, top if inside else workspace)  # a link may name the place where the copy stands
+        item = frozen.by_path.get(lies)
+        held = (item is not None and item.link is None) or is_within(lies, (*frozen.roots, *frozen.borrowed))
+        if lies not in (place, ".") and not lies.startswith("..") and not held and os.path.lexists(real):
+            return f"{place} leads to {lies}, which is not frozen; put that under state.protect"
+    return ""
+
+
 def hold(check: CheckFact, output: Text, tree: Path, frozen: Frozen) -> None:
     """See that the rules about output and files hold in a tree in which the check has ended; Broken where not."""
     kept = {path: _kept(frozen, key, path) for key, path in check.files.items()}
@@ -92,6 +110,20 @@ def hold(check: CheckFact, output: Text, tree: Path, frozen: Frozen) -> None:
     if check.schema:
         questions.append(_described(check.schema, output, tree, kept))
     weigh(questions, min(check.timeout, SECONDS))
+
+
+def unusable(check: CheckFact, workspace: Path) -> Iterator[str]:
+    """What a check compares with and cannot, with the key of each, as the workspace is now."""
+    for key, path in check.files.items():
+        text = None
+        try:
+            with opened(workspace, path) as file:
+                text = _read(path, file) if key == "schema.schema" else None
+            if text:
+                weigh([{"kind": "schema", "schema": text.decoded(), "by": path, "name": "", "text": "null"}], SECONDS)
+        except Broken as broken:
+            if text is None or broken.verdict is not Verdict.FAILED:
+                yield f"{key}: {broken}"
 
 
 def looks_like(page: Text, text: str, regex: str, seconds: float) -> None:

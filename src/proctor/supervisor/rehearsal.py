@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from proctor.contract.model import Contract
+from proctor.contract.values import SandboxKind
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact
-from proctor.oracle import commands, runners
+from proctor.oracle import commands, rules, runners
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import run
@@ -32,21 +33,23 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
     One that is not there is left to the check before the work if it lies in the workspace: an earlier check may make
     it. Unrecoverable where there is no sandbox. Blocks for as long as the programs take to say their version.
     """
-    trials: dict[tuple[str, ...], dict[str, CheckFact]] = {}
+    trials: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
+    found = []
     for key, check in _required(workspace, contract):
-        if "/" not in check.run[0] or (workspace / check.run[0]).exists():
-            trials.setdefault(commands.trial(check.run), {}).setdefault(key, check)
+        for argv in filter(None, (check.run, check.page.run if check.page else ())):
+            if "/" not in argv[0] or (workspace / argv[0]).exists():
+                trials.setdefault(commands.trial(argv), {}).setdefault(key, argv)
+        found += [safe_line(f"{key}: {why}", 600) for why in _unusable(check, workspace, contract)]
     backend = choose(contract.sandbox.kind)
     policy = replace(policies.for_check(workspace, contract), writable=False)
-    found = []
     with scratch_folder("proctor-") as scratch:
         for trial, checks in trials.items():
-            (key, check), *others = checks.items()
-            if why := _fails(backend, trial, check.run[0], policy, scratch / "output"):
+            (key, argv), *others = checks.items()
+            if why := _fails(backend, trial, argv[0], policy, scratch / "output"):
                 more = f" and {len(others)} more" if others else ""
-                said = f"{key}{more}: `{shlex.join(check.run)}` cannot run in the sandbox: {why}; {_MEND}"
+                said = f"{key}{more}: `{shlex.join(argv)}` cannot run in the sandbox: {why}; {_MEND}"
                 found.append(safe_line(said, 600))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def _fails(backend: Backend, trial: Sequence[str], program: str, policy: Policy, output: Path) -> str:
@@ -56,6 +59,12 @@ def _fails(backend: Backend, trial: Sequence[str], program: str, policy: Policy,
     if not ended.exit.ran or ended.exit.code in (126, 127):
         return f"{program} was not found or cannot be started"
     return runners.last_words(output.read_bytes()) or f"{program} does not start"
+
+
+def _unusable(check: CheckFact, workspace: Path, contract: Contract) -> Iterator[str]:
+    yield from rules.unusable(check, workspace)
+    if check.page and contract.sandbox.kind is not SandboxKind.BWRAP:
+        yield "page: needs a network of its own, which only `sandbox.kind: bwrap` gives"
 
 
 def _required(workspace: Path, contract: Contract) -> Iterator[tuple[str, CheckFact]]:
