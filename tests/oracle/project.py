@@ -39,6 +39,7 @@ class Copies:
         self.folder = folder
         self.count = 0
         self.left: tuple[str, ...] = ()
+        self.lacks: tuple[str, ...] = ()
 
     def snapshot(self, workspace: Path) -> str:
         self.count += 1
@@ -51,7 +52,7 @@ class Copies:
         return str(self.count)
 
     def not_kept(self, commit: str) -> tuple[str, ...]:
-        return self.left
+        return self.lacks
 
     def materialise(self, commit: str, dest: Path, exclude: tuple[str, ...] = ()) -> None:
         def left_out(folder: str, names: list[str]) -> set[str]:

@@ -85,6 +85,51 @@ def test_special_files_are_named_and_left_out(project: Project) -> None:
     assert project.freeze("tests").skipped == ("tests/pipe",)
 
 
+def test_a_protected_path_that_is_no_file_is_named_and_left_out(project: Project) -> None:
+    os.mkfifo(project.workspace / "pipe")
+    assert project.freeze("pipe", checks=[["./pipe"]]).skipped == ("pipe",)
+
+
+def test_names_and_contents_that_are_no_text_are_frozen_to_the_byte(project: Project) -> None:
+    name = os.fsdecode(b"tests/caf\xe9.py")
+    (project.workspace / name).write_bytes(b"import json\n\xff\0")
+    for path in ("Makefile", "package.json", "jest.config.js", "uv.lock"):
+        (project.workspace / path).write_bytes(b"include caf\xe9.mk\n\0\xff")
+    frozen = project.freeze("tests")
+    assert frozen.content(frozen.by_path[name]).read_bytes() == b"import json\n\xff\0"
+    (project.workspace / "uv.lock").write_bytes(b"\xfe")
+    assert project.judge(["false"]).tampered == ("uv.lock",)
+
+
+def test_thousands_of_files_are_frozen_and_come_back(project: Project) -> None:
+    for number in range(2_000):
+        (project.workspace / "tests" / f"{number}.txt").write_text(str(number))
+    frozen = project.freeze("tests")
+    assert len(load_frozen(project.oracle).items) == len(frozen.items) == 2_002  # type: ignore[union-attr]
+
+
+def test_a_folder_in_place_of_a_frozen_file_and_the_other_way_round_are_recorded_anew(project: Project) -> None:
+    first = project.frozen
+    (project.workspace / "tests/test_add.py").unlink()
+    project.write("tests/test_add.py/inner", "")
+    frozen = freeze(project.workspace, project.oracle, ["tests"], [], earlier=first)
+    assert set(frozen.by_path) == {"tests/__init__.py", "tests/test_add.py/inner"}
+
+
+def test_what_no_checkpoint_holds_is_laid_without_a_word(project: Project) -> None:
+    project.write("tests/large.bin", "as large as it gets")
+    project.write("tests/hidden/key", "kept from workers")
+    project.freeze("tests")
+    project.copies.left = ("large.bin",)
+    project.hide = ("tests/hidden",)
+    judgement = project.judge(["sh", "-c", "cat tests/large.bin tests/hidden/key; exit 1"])
+    assert judgement.tampered == ("tests/large.bin",), "a copy that lacks it, of a checkpoint that should hold it"
+    project.copies.lacks = ("tests/large.bin",)
+    judgement = project.judge(["sh", "-c", "cat tests/large.bin tests/hidden/key; exit 1"])
+    assert judgement.tampered == ()
+    assert project.log(judgement) == "as large as it getskept from workers"
+
+
 @pytest.mark.parametrize("path", ["", ".", "/etc", "../x", "a/../../x", ".git", ".proctor/oracle"])
 def test_what_is_not_inside_the_workspace_cannot_be_protected(project: Project, path: str) -> None:
     with pytest.raises(UsageError, match=r"state\.protect: .*: must be a path inside the workspace"):
@@ -220,3 +265,16 @@ def test_what_stood_open_to_a_worker_stays_as_it_was_frozen(project: Project) ->
     assert set(project.frozen.by_path) == set(first.by_path)
     assert text_of(project, "Makefile") == "changed"
     assert text_of(project, "tests/test_add.py") != "changed"
+
+
+def test_what_is_known_to_be_the_operators_is_frozen_anew_and_nothing_else(project: Project) -> None:
+    project.write("check.sh", "one")
+    project.write("conftest.py", "one")
+    project.freeze("tests", checks=[["./check.sh"]])
+    for path in ("check.sh", "conftest.py", "noxfile.py"):
+        project.write(path, "two")
+    mine = {"check.sh", "noxfile.py"}
+    project.frozen = freeze(
+        project.workspace, project.oracle, ["tests"], [["./check.sh"]], earlier=project.frozen, mine=mine
+    )
+    assert [text_of(project, path) for path in ("check.sh", "conftest.py", "noxfile.py")] == ["two", "one", "two"]

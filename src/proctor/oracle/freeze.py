@@ -31,7 +31,7 @@ from proctor.oracle.frozen import (
     is_within,
     load_frozen,
     revision,
-    sync,
+    sync_all,
     write_whole,
 )
 from proctor.text import safe_line
@@ -107,8 +107,7 @@ def freeze(
             skipped=sorted(recorder.skipped),
         )
         (stage / MANIFEST).write_bytes(manifest)
-        for place in (stage / MANIFEST, *(stage / FILES).iterdir(), stage / FILES, stage):
-            sync(place)
+        sync_all(stage, (stage / MANIFEST, *(stage / FILES).iterdir(), stage / FILES, stage))
         folder = store / revision(manifest)
         if not folder.is_dir():
             os.rename(stage, folder)

@@ -10,6 +10,7 @@ either is what was recorded or says so.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
@@ -23,6 +24,7 @@ from proctor.oracle import discovery
 from proctor.text import safe_line
 
 MANIFEST, FILES, CURRENT = "manifest.json", "files", "current"
+_MANY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,20 @@ def write_whole(path: Path, data: bytes) -> None:
     sync(new)
     os.replace(new, path)
     sync(path.parent)
+
+
+def sync_all(folder: Path, places: Collection[Path]) -> None:
+    """Bring files and folders below a folder to the disk: one by one, or where these are many, all that it is on."""
+    if len(places) <= _MANY:
+        for place in places:
+            sync(place)
+        return
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(fd):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
+    finally:
+        os.close(fd)
 
 
 def sync(place: Path) -> None:
