@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from harness import Workspace, wait_until
 from proctor.journal import checks
 from proctor.journal import events as ev
@@ -38,6 +40,7 @@ def test_half_checked_is_verified_and_the_audit_names_exactly_the_hunk_that_noth
     assert workspace.processes() == []
 
 
+@pytest.mark.cases
 def test_it_runs_by_itself_after_the_first_verified_task_in_idle_time_and_ends_with_its_supervisor(
     sample: Make,
 ) -> None:
