@@ -52,6 +52,24 @@ def test_what_cannot_start_is_named_with_its_key_and_what_to_do(work: Path) -> N
     assert of_tasks.startswith("task 1 and 1 more: `no-such-program x` cannot run in the sandbox: no-such-program was")
 
 
+def test_what_a_check_cannot_compare_with_and_a_server_that_cannot_start_are_named(work: Path) -> None:
+    (work / "odd.json").write_text("[]")
+    schema = {"run": ["sh"], "schema": {"output": True, "schema": "odd.json"}}
+    checks = [schema, {"run": ["sh"], "expect": {"golden": "gone"}}, {"page": {"run": ["no-such-server"], "port": 80}}]
+    (work / "proctor.yaml").write_text((CONTRACT % '[sh, -c, "true"]').replace("no-such-final", "sh"))
+    (work / "tasks.json").write_text(json.dumps([{"id": 7, "task": "x", "check": checks}]))
+    assert unrunnable(work, load(work)) == (
+        "task 7: schema.schema: odd.json is no JSON Schema",
+        "task 7: expect.golden: gone is not there",
+        "task 7: `no-such-server` cannot run in the sandbox: no-such-server was not found or cannot be started; "
+        "install it there, or name a program that has it by its path",
+    )
+    (work / "proctor.yaml").write_text((work / "proctor.yaml").read_text() + "sandbox: {kind: none}\n")
+    assert "task 7: page: needs a network of its own, which only `sandbox.kind: bwrap` gives" in unrunnable(
+        work, load(work)
+    )
+
+
 def test_a_program_of_the_workspace_that_an_earlier_check_may_make_is_left_to_it(work: Path) -> None:
     assert lines(work, ["build/test"]) == []
 
