@@ -61,7 +61,7 @@ def test_what_a_check_cannot_compare_with_and_a_server_that_cannot_start_are_nam
     assert unrunnable(work, load(work)) == (
         "task 7: schema.schema: odd.json is no JSON Schema",
         "task 7: expect.golden: gone is not there",
-        "task 7: `no-such-server` cannot run in the sandbox: no-such-server was not found or cannot be started; "
+        "task 7: `no-such-server` cannot run in the sandbox: no-such-server was not found; "
         "install it there, or name a program that has it by its path",
     )
     (work / "proctor.yaml").write_text((work / "proctor.yaml").read_text() + "sandbox: {kind: none}\n")

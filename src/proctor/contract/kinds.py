@@ -31,7 +31,7 @@ def expect(value: object, loose: bool = False) -> str | Expect | None:
     if isinstance(value, str) and not value.strip():
         raise ValueError("should not be empty")
     if value is None or isinstance(value, str):
-        return value.strip() if value else None
+        return value.strip() if value and loose else value
     keys = _keys(value, Expect)
     if "equals" in keys:
         keys["equals"] = _as_json(keys["equals"], loose)

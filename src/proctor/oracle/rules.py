@@ -80,7 +80,7 @@ def failed(reason: str) -> Broken:
 def behind_link(argv: Sequence[str], tree: Path, workspace: Path, frozen: Frozen) -> str:
     """Why a check's own script or tests may be another's: a link on the way to what is not frozen; else nothing."""
     top = os.path.realpath(tree)
-    for name in filter(None, named_paths(argv)):
+    for name in (name for name in named_paths(argv) if name and "\0" not in name):
         place = os.path.relpath(os.path.normpath(workspace / name), workspace)
         if place.startswith(".."):
             continue
