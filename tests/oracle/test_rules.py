@@ -242,15 +242,18 @@ def test_what_a_check_leaves_running_does_not_hold_it_up(project: Project) -> No
 def test_what_cannot_be_compared_with_is_told_before_anything_runs(kept: Project, tmp_path: Path) -> None:
     os.symlink("x", tmp_path / "golden.txt")
     (tmp_path / "odd.json").write_text('{"type": 3}')
-    (tmp_path / "good.json").write_text("{}")
+    (tmp_path / "good.json").write_text('{"type": "object"}')
+    (tmp_path / "latin.json").write_bytes(b'"\xe9"')
     checks = [
         sh("x", expect=Expect(golden="golden.txt")),
         sh("x", artifact=Artifact(path="a", equals="gone.txt")),
         sh("x", schema=Schema(schema="odd.json", output=True)),
         sh("x", schema=Schema(schema="good.json", output=True)),
+        sh("x", schema=Schema(schema="latin.json", output=True)),
     ]
     assert [line for check in checks for line in rules.unusable(check, tmp_path)] == [
         "expect.golden: golden.txt is a link, or behind one",
         "artifact.equals: gone.txt is not there",
         "schema.schema: odd.json is no JSON Schema: $.type: 3 is not valid under any of the given schemas",
+        "schema.schema: latin.json is not UTF-8: byte 0xe9 at 1",
     ]

@@ -99,9 +99,10 @@ def hold(check: CheckFact, output: Text, tree: Path, frozen: Frozen) -> None:
     kept = {path: _kept(frozen, key, path) for key, path in check.files.items()}
     rule = check.expected
     questions = _looked_into(output, rule.text, rule.regex)
-    if rule.golden and not _same(io.BytesIO(output.data), len(output.data), *kept[rule.golden]):
+    if rule.golden:
         output.whole()
-        raise failed(f"{output.name} is not {rule.golden}{_where(output.data, kept[rule.golden][0])}")
+        if not _same(io.BytesIO(output.data), len(output.data), *kept[rule.golden]):
+            raise failed(f"{output.name} is not {rule.golden}{_where(output.data, kept[rule.golden][0])}")
     if rule.json:
         asked = {"kind": "json", "path": rule.json, "equals": rule.equals, "matches": rule.matches}
         questions.append({**asked, "name": output.name, "text": output.decoded()})
@@ -115,14 +116,15 @@ def hold(check: CheckFact, output: Text, tree: Path, frozen: Frozen) -> None:
 def unusable(check: CheckFact, workspace: Path) -> Iterator[str]:
     """What a check compares with and cannot, with the key of each, as the workspace is now."""
     for key, path in check.files.items():
-        text = None
+        is_read = False
         try:
             with opened(workspace, path) as file:
-                text = _read(path, file) if key == "schema.schema" else None
+                text = _read(path, file).decoded() if key == "schema.schema" else ""
+            is_read = True
             if text:
-                weigh([{"kind": "schema", "schema": text.decoded(), "by": path, "name": "", "text": "null"}], SECONDS)
+                weigh([{"kind": "schema", "schema": text, "by": path, "name": "", "text": "null"}], SECONDS)
         except Broken as broken:
-            if text is None or broken.verdict is not Verdict.FAILED:
+            if not is_read or broken.verdict is not Verdict.FAILED:  # that null is not as it says is no fault of it
                 yield f"{key}: {broken}"
 
 
