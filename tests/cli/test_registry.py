@@ -20,6 +20,7 @@ CONTRACTED = [
     "attach",
     "list",
     "status",
+    "drift",
     "watch",
     "pause",
     "resume",

@@ -185,9 +185,10 @@ def test_drift_says_what_is_quiet_and_what_is_not() -> None:
     assert "○ victory   1 of 2 claims false (50 %)" in shown
     assert "● gaming    checks were tampered with in 2 iterations, last" in shown
     assert "○ five lights quiet" in shown
-    page = drift.lights_page(a_view(suspect))
-    assert len([row for row in page if row[:4] in ("  ○ ", "  ◐ ", "  ● ")]) == len(Drift)
-    assert "  ● test gaming   firing" in page
+    page = drift.lights_page(a_view(suspect), 60)
+    assert len([row for row in page if row[:2] in ("○ ", "◐ ", "● ")]) == len(Drift)
+    assert "● test gaming   firing" in page
+    assert max(map(len, page)) <= 60
 
 
 def test_findings_are_to_be_looked_at_with_their_hunks_which_write_nothing_of_their_own() -> None:

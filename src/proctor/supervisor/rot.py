@@ -21,6 +21,7 @@ from proctor.supervisor.named import Told, gone_paths, gone_words, there, told
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
 from proctor.words import Drift, RequestKind, RequestOutcome, TaskStatus
+from proctor.workspace import files
 
 SET_ASIDE = "plan_rot: "
 """How the reason begins of a task that waits for its plan."""
@@ -128,14 +129,17 @@ async def ask(s: Session, desk: Desk, task: TaskState, gone: tuple[str, ...]) ->
 async def _until_it_fits(s: Session, desk: Desk, task: ev.TaskId, opened: ev.RequestOpened) -> None:
     """Withdraw the question once the plan was revised, or what it names is there again."""
     gone = next((one.gone for one in s.state.drift.rot if one.task == task), ())
-    before = told(s).rev, [there(s, path) for path in gone]
+    names_of = s.terms.contract.state
+
+    def seen() -> tuple[object, ...]:
+        return files.read_optional(s.workspace, names_of.tasks), told(s).rev, [there(s, path) for path in gone]
+
+    before = seen()
     while True:
         await asyncio.sleep(LOOK_EVERY)
-        now = told(s).rev, [there(s, path) for path in gone]
-        if now == before:
-            continue
-        before = now
         try:
+            if before == (before := seen()):
+                continue
             report.read_tasks(s)
             await s.timeline.adopt()
         except UsageError as error:

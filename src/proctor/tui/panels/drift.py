@@ -82,18 +82,29 @@ def page(view: View) -> list[str]:
     return found or ["Nothing is to be looked at."]
 
 
-def lights_page(view: View) -> list[str]:
+def lights_page(view: View, room: int) -> list[str]:
     """All seven lights, why each is as it is, and on what evidence; and what the checks cost."""
     if view.state is None:
         return []
     found: list[str] = []
     for one in drift.lights(view.state):
-        glyph = _LIGHTS[one.light][0]
-        name = one.drift.replace("_", " ")
-        found += [*([""] if found else []), f"  {glyph} {name}   {one.light}", safe_line(one.why, 400)]
-        found += [f"  {HUNK} {safe_line(line, 400)}" for line in one.evidence if one.light is not Light.QUIET]
-    dear = drift.signal_cost(view.state)
-    return [*found, "", f"  {_LIGHTS[Light.SUSPECT][0]} cost of the signal", dear] if dear else found
+        found += [f"{_LIGHTS[one.light][0]} {one.drift.replace('_', ' ')}   {one.light}"]
+        found += _wrapped(one.why, room)
+        found += [row for line in one.evidence if one.light is not Light.QUIET for row in _wrapped(f"· {line}", room)]
+        found.append("")
+    if dear := drift.signal_cost(view.state):
+        found += [f"{_LIGHTS[Light.SUSPECT][0]} cost of the signal", *_wrapped(dear, room)]
+    return found
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    return [f"  {row}" for row in wrap(safe_line(text, 400), room - 2, 4)]
+
+
+def light_line(text: str) -> Line:
+    """A line of that page: a light has its colour, what is said of it is quiet."""
+    role = next((role for glyph, role in _LIGHTS.values() if text.startswith(glyph)), None)
+    return line((text, Role.DIM if role is None else Role.STRONG if role is Role.TEXT else role))
 
 
 def page_line(text: str) -> Line:

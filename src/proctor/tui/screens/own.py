@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from proctor.tui.panels.checks import page as measured
-from proctor.tui.panels.drift import lights_page, page, page_line
+from proctor.tui.panels.drift import light_line, lights_page, page, page_line
 from proctor.tui.panels.help import pages
 from proctor.tui.panels.request import parts_of, subject
 from proctor.tui.screens.budget import Budget
@@ -61,8 +61,8 @@ def checks(screen: Session) -> None:
 
 def lights(screen: Session) -> None:
     """The seven lights of drift, and why each is as it is."""
-    raw = lights_page(screen.proctor.view)
-    screen.app.push_screen(Reading("Drift", raw, page_line, key=screen.proctor.key_of("lights")))
+    raw = lights_page(screen.proctor.view, screen.size.width - 8)
+    screen.app.push_screen(Reading("Drift", raw, light_line, key=screen.proctor.key_of("lights")))
 
 
 def copy(screen: Session) -> None:
