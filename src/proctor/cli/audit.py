@@ -58,22 +58,20 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     """The report as a table, with the places below each task."""
     total = found["caught"]
     yield (
-        "checks unmeasured" if total is None else f"checks catch {percent(total)} of what is taken out of verified work"
+        "checks unmeasured"
+        if total is None
+        else f"checks catch {checks.percent(total)} of what is taken out of verified work"
     )
     for task in found["tasks"]:
         tried = f"{task['measured']:,} of {task['parts']:,}" if task["parts"] else ""
-        row = f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 50):50} {percent(task['caught']):>5}"
+        share = checks.percent(task["caught"])
+        row = f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 50):50} {share:>5}"
         yield f"{row}  {tried:>12}  {'; '.join(remarks(task))}".rstrip()
         for place in task["unverified"][:MOST]:
             yield f"         {where(place)}  {safe_line(place['why'], 200)}"
         more = len(task["unverified"]) - MOST + task["unverified_more"]
         if more > 0:
             yield f"         and {counted(more, 'place')} more"
-
-
-def percent(share: float | None) -> str:
-    """A share in words: 100% only where all of it is."""
-    return "" if share is None else f"{int(share * 100)}%"
 
 
 def remarks(task: dict[str, Any]) -> list[str]:

@@ -31,7 +31,12 @@ def share(state: State) -> float | None:
 def said(state: State) -> str:
     """The share in words."""
     found = share(state)
-    return "checks unmeasured" if found is None else f"checks catch {int(found * 100)}%"
+    return "checks unmeasured" if found is None else f"checks catch {percent(found)}"
+
+
+def percent(found: float | None) -> str:
+    """A share in words, never more than it is; nothing for none."""
+    return "" if found is None else f"{int(round(found * 100, 6))}%"
 
 
 def caught(one: Audited) -> float | None:

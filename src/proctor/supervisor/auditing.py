@@ -11,7 +11,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -122,7 +122,10 @@ class Auditor:
             raise UsageError(f"{self.workspace}: nothing was frozen yet; `proctor run` begins")
         self.frozen = frozen
         self.store = opened(self.workspace, self.folder, self.contract.state, self.state.sandbox)
-        self._low = space.low_water(space.free(self.folder))
+        self._low = space.low_water(now := space.free(self.folder))
+        left = replace(now, bytes=now.bytes - space.written(self.workspace, 0.0))
+        if said := space.shortage(left, self._low):
+            raise UsageError(f"{self.folder}: there is no room for a copy of the workspace: {said}")
 
     def run(self, seconds: float) -> list[ev.Audited]:
         """Measure for so long; the rows, in the tasks' order. Unrecoverable where the oracle or the store is lost."""

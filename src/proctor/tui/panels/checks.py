@@ -27,7 +27,7 @@ def page(view: View, room: int) -> list[Line]:
     for task in state.tasks:
         one = known.get(task.id) or Audited(task=task.id, why="not measured yet")
         found += [(), _row(f"{task.id} {task.task}", one, room)]
-        found += [line("    ", (_place(place.where), Role.STRONG), (f"  {safe_line(place.why, 100)}", Role.DIM))
+        found += [line("    ", (safe_line(place.where, 300), Role.STRONG), (f"  {safe_line(place.why, 100)}", Role.DIM))
                   for place in one.unverified]  # fmt: skip
         if one.more:
             found.append(line((f"    and {counted(one.more, 'place')} more: proctor audit --json", Role.DIM)))
@@ -35,8 +35,7 @@ def page(view: View, room: int) -> list[Line]:
 
 
 def _row(name: str, one: Audited, room: int) -> Line:
-    share = checks.caught(one)
-    shown = "" if share is None else f"{int(share * 100)}%"
+    shown = checks.percent(checks.caught(one))
     tried = f"{one.measured:,} of {one.parts:,} tried" if one.parts else ""
     wide = max(12, room - _SHARE - _TRIED - 28)
     said = [word for word, holds in (("flaky", one.flaky), ("proves nothing", one.vacuous)) if holds]
@@ -47,7 +46,3 @@ def _row(name: str, one: Audited, room: int) -> Line:
         (f"  {tried.ljust(_TRIED)}  ", Role.DIM),
         (", ".join(said) or safe_line(one.why, 200), role),
     )
-
-
-def _place(where: str) -> str:
-    return safe_line(where, 300)
