@@ -10,9 +10,9 @@ from proctor.sandbox.survey import survey
 from proctor.supervisor import rot
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
+from proctor.supervisor.freezing import exposed, freeze_anew
 from proctor.supervisor.outcome import answered, asking
 from proctor.supervisor.session import Session
-from proctor.supervisor.startup import exposed, freeze_anew
 from proctor.text import safe_line
 from proctor.units import counted
 from proctor.words import RequestKind, SessionStatus, Step

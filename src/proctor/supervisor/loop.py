@@ -22,6 +22,7 @@ from proctor.supervisor import (
     briefing,
     drifting,
     evidence,
+    freezing,
     judging,
     obey,
     outcome,
@@ -108,7 +109,7 @@ async def select(s: Session, desk: Desk) -> TaskState | Ending:
     s.enter(Step.SELECT)
     while True:
         s.heed()
-        await s.timeline.adopt()
+        await freezing.adopt(s)
         rotten = await rot.reopen(s)
         open_tasks = s.state.open_tasks
         if s.at_soft(AtSoft.NO_NEW_TASKS) and not s.options.once:

@@ -8,6 +8,7 @@ from proctor.contract.problems import FILE
 from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.oracle.check import Judgement
+from proctor.supervisor import revising
 from proctor.supervisor.act import Acted
 from proctor.supervisor.decide import CONFLICT
 from proctor.supervisor.ending import Ending
@@ -28,6 +29,7 @@ def read_tasks(s: Session) -> None:
     if read != known:
         s.append(ev.TasksLoaded(tasks=read))
     s.projection.keep()
+    revising.plan(s)
 
 
 def marks(s: Session) -> list[Mark]:

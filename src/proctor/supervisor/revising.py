@@ -19,7 +19,6 @@ from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.oracle.frozen import Frozen, Item, write_whole
 from proctor.supervisor.session import Session
-from proctor.supervisor.timeline import Timeline
 from proctor.text import safe_line
 from proctor.workspace import files
 
@@ -69,16 +68,6 @@ def oracle(s: Session, before: Frozen | None) -> None:
         s.log("oracle", f"{safe_line(path, 200)}: neither a file nor a link, so no part of what is frozen")
     count = len(s.frozen.items)
     s.append(ev.OracleFrozen(rev=s.frozen.rev, files=count, changed=tuple(changed), diff=diff, more=more))
-
-
-async def edited(s: Session, timeline: Timeline) -> frozenset[str]:
-    """The paths that nobody but the operator can have changed since the tree was last seen: no worker ran."""
-    if not s.state.oracle or s.state.intent is not None:  # the last worker may have written after the last look
-        return frozenset()
-    seen, present = await timeline.seen(), await timeline.present()
-    if not seen or present.tree == s.state.tree:
-        return frozenset()
-    return frozenset(change.path for change in s.store.diff(seen, present.tree, ignored=True))
 
 
 def _asked(s: Session) -> dict[str, list[str]]:

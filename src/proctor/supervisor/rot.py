@@ -14,7 +14,7 @@ from proctor.errors import ProctorError, UsageError
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.progress.naming import Names
-from proctor.supervisor import outcome, report
+from proctor.supervisor import freezing, outcome, report
 from proctor.supervisor.asking import PROCTOR
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.named import Told, gone_paths, gone_words, there, told
@@ -141,7 +141,7 @@ async def _until_it_fits(s: Session, desk: Desk, task: ev.TaskId, opened: ev.Req
             if before == (before := seen()):
                 continue
             report.read_tasks(s)
-            await s.timeline.adopt()
+            await freezing.adopt(s)
         except UsageError as error:
             s.log_once("drift", f"the plan is not revised yet: {error}")
             continue

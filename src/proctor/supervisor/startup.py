@@ -7,7 +7,6 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,15 +18,13 @@ from proctor.contract.problems import FILE
 from proctor.doors.gateway.prices import Rates
 from proctor.errors import UsageError
 from proctor.journal import events as ev
-from proctor.journal.state import State
 from proctor.journal.store import Journal, journal_path
 from proctor.oracle.bench import WALLED
-from proctor.oracle.freeze import Frozen, freeze, load_frozen
-from proctor.oracle.frozen import is_within
+from proctor.oracle.frozen import Frozen
 from proctor.sandbox import host
 from proctor.sandbox.choose import choose
 from proctor.sandbox.limits import Bounds
-from proctor.supervisor import policies, process, publish, report, revising
+from proctor.supervisor import freezing, policies, process, publish, report
 from proctor.supervisor.account import Account
 from proctor.supervisor.covers import MOST_EXPOSED
 from proctor.supervisor.desk import Desk
@@ -35,7 +32,7 @@ from proctor.supervisor.disk import Watch
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.sweeping import Sweeper
-from proctor.supervisor.terms import Terms, opened, owned
+from proctor.supervisor.terms import Terms, opened
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
 from proctor.supervisor.whereabouts import settle_in
@@ -141,13 +138,12 @@ async def open_session(
         walled = backend.name == WALLED
         for line in projection.restore_logs() if walled else projection.restore():
             session.log("workspace", line)
-        made = await asyncio.to_thread(_made_meanwhile, workspace, folder, state) if walled else ()
+        made = await asyncio.to_thread(freezing.made_meanwhile, workspace, folder, state) if walled else ()
         if made:
             session.append(ev.Exposed(iteration=state.iteration, paths=made[:MOST_EXPOSED]))
     if state.intent is None or backend.name == WALLED:
         report.read_tasks(session)
-        revising.plan(session)
-    await freeze_anew(session, await revising.edited(session, timeline))
+    await freezing.freeze_anew(session, await freezing.edited(session))
     if not session.state.good:
         await timeline.checkpoint(CheckpointKind.START, at_once=True)
     elif said := await session.sweeper.tidy(names.checkpoint.keep):
@@ -250,63 +246,3 @@ def rates(contract: Contract) -> dict[str, Rates]:
         name: Rates(price.input, price.output, price.cache_read, price.cache_write, price.cache_write_1h)
         for name, price in contract.gateway.prices.items()
     }
-
-
-async def freeze_anew(s: Session, mine: Collection[str] = ()) -> None:
-    """Put a frozen set in force, and record what of it the operator changed since the last one.
-
-    It is what stands in the protected paths, which only the operator can have changed since, and in the paths that are
-    known to be `mine`, the operator's. Files that a runner would pick up and that no path protects may else be a
-    worker's, and so may be those of paths that were exposed to one: of these it is what was frozen before the work.
-    """
-
-    def frozen() -> tuple[Frozen | None, Frozen]:
-        earlier = _earlier(s.state_dir, s.state)
-        if earlier is not None and s.backend.name != WALLED:
-            return earlier, earlier
-        return earlier, _present(s, earlier, s.state.exposed, mine)
-
-    before, s.frozen = await asyncio.to_thread(frozen)
-    revising.oracle(s, before)
-
-
-def exposed(s: Session) -> tuple[str, ...]:
-    """The paths exposed to a worker that are not, for all that is known, as they were frozen before."""
-    paths = s.state.exposed
-    if not paths:
-        return ()
-    frozen = _present(s)
-    return tuple(path for path in paths if not s.frozen.protects(path) or _differ(s.frozen, frozen, path))
-
-
-def _made_meanwhile(workspace: Path, state_dir: Path, state: State) -> tuple[str, ...]:
-    """Protected paths of which nothing was frozen and that are there: a worker may have made them."""
-    frozen = _earlier(state_dir, state)
-    roots = frozen.roots if frozen else ()
-    gone = (root for root in roots if frozen and not any(is_within(item.path, (root,)) for item in frozen.items))
-    return tuple(root for root in gone if os.path.lexists(workspace / root))
-
-
-def _earlier(state_dir: Path, state: State) -> Frozen | None:
-    return load_frozen(state_dir / "oracle", state.oracle) if state.oracle else None
-
-
-def _present(
-    s: Session, earlier: Frozen | None = None, held: tuple[str, ...] = (), mine: Collection[str] = ()
-) -> Frozen:
-    """What is frozen of the workspace as it is, upon an earlier set if there is one."""
-    checks = [check for task in s.state.tasks for check in task.checks]
-    checks += [*s.terms.smoke_checks(), *s.terms.final_checks()]
-    runs, named = [check.run for check in checks], [path for check in checks for path in check.files.values()]
-    ours = {*owned(s.terms.contract.state), *s.terms.lists()}
-    named += [task.spec for task in s.state.tasks if task.spec and task.spec not in ours]
-    protect = s.terms.contract.state.protect
-    ignored = s.store.list_ignored()
-    place = s.state_dir / "oracle"
-    return freeze(s.workspace, place, protect, runs, ignored, named=named, earlier=earlier, held=held, mine=mine)
-
-
-def _differ(one: Frozen, other: Frozen, path: str) -> bool:
-    """Whether two frozen sets hold something else at or below a path."""
-    one_s, other_s = ([item for item in f.items if is_within(item.path, (path,))] for f in (one, other))
-    return one_s != other_s
