@@ -134,6 +134,8 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         ev.Suspected(iteration=7, task=3, findings=(ev.Finding(kind="skip", path="a.py"),)),
         ev.Exposed(iteration=7, paths=("tests",)),
         ev.TakenOver(paths=("tests",), by="operator"),
+        ev.PlanRevised(rev="b", was="a", by="operator", changed=("task 3",), diff="--- task 3\n-one\x1b[0m\n+two"),
+        ev.OracleFrozen(rev="b", changed=("tests/a.py",), diff="+1\n" * 20),
         ev.TaskMoved(task=3, status="blocked", why="plateau"),
         ev.CheckpointTaken(id="c1", checkpoint=CheckpointKind.SAFETY, commit="a", tree="b"),
         ev.CheckpointConfirmed(id="c1", commit="a", tree="b", state="", files=1, ms=80),
