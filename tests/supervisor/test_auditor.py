@@ -7,8 +7,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-from proctor.cli.run import flags
+import pytest
 
+from proctor.cli.run import flags
+from proctor.contract.load import load
+from proctor.errors import UsageError
+from proctor.journal import events as ev
+from proctor.journal.store import Journal
+from proctor.supervisor.auditor import offline
+
+CONTRACT = """\
+goal: Try it
+worker: {kind: command, command: ["true"]}
+budget: {iterations: {limit: 9, on_exhaustion: park}}
+progress: {checks: [{run: ["true"]}]}
+"""
 WAITS = """
 import os, time
 until, said = time.monotonic() + 20, ""
@@ -37,6 +50,18 @@ def test_what_a_check_starts_runs_only_when_nothing_else_does(tmp_path: Path) ->
     command = [sys.executable, "-c", RUNS, str(tmp_path / "w"), WAITS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, start_new_session=True)
     assert done.stdout == "True 19 ['nice', '19']\n", done.stderr
+
+
+def test_nothing_is_run_by_a_contract_that_the_session_did_not_take_in(tmp_path: Path) -> None:
+    contract = tmp_path / "proctor.yaml"
+    contract.write_text(CONTRACT)
+    (tmp_path / ".proctor").mkdir()
+    journal = Journal(tmp_path / ".proctor" / "journal.db")
+    journal.append(ev.ContractLoaded(contract=load(tmp_path).hash, plan=""))
+    journal.close()
+    contract.write_text(f"{CONTRACT}sandbox: {{kind: none}}\n")
+    with pytest.raises(UsageError, match="not what the session ran by"):
+        offline(tmp_path, 1.0, lambda _: None)
 
 
 def test_a_demo_measures_nothing() -> None:

@@ -73,6 +73,8 @@ class Part(msgspec.Struct, frozen=True):
 
     def entry(self, why: str = "") -> Unverified:
         """As a report has it."""
+        if not why and self.hunk is not None and not self.hunk.count:
+            why = "the check passes with the lines that were here, too"
         return Unverified(file=safe_line(self.path, PLACE), lines=self.lines, why=why)
 
 
@@ -125,9 +127,9 @@ def parts_of(path: str, content: bytes, patch: bytes, *, added: bool = False, mo
         blocks = found[0].blocks if found else ()
         return [msgspec.structs.replace(whole, blocks=blocks)]
     told = [part for part in found if part.hunk is None or not says_nothing(path, content, part.hunk, deep=deep)]
-    if len(found) == 1 and not more:
+    if found and len(told) < 2 and not more:
         return told
-    return [*told, _whole(path, found)] if told or more or not found else []
+    return [*told, _whole(path, found)]
 
 
 def _whole(path: str, found: Sequence[Part]) -> Part:

@@ -23,7 +23,8 @@ import msgspec
 
 from proctor.contract.load import load
 from proctor.contract.model import Contract
-from proctor.errors import ProctorError
+from proctor.contract.problems import FILE
+from proctor.errors import ProctorError, UsageError
 from proctor.journal import events as ev
 from proctor.journal.state import State
 from proctor.journal.store import Journal, Reader, journal_path
@@ -35,6 +36,7 @@ from proctor.sandbox.running import DEVNULL, Backend, Running
 from proctor.supervisor import process
 from proctor.supervisor.auditing import BENCH, FOLDER, Auditor, Results, contradicted
 from proctor.supervisor.session import Session
+from proctor.text import safe_line
 from proctor.trees import remove_tree, scratch_folder
 from proctor.words import TaskStatus
 
@@ -115,8 +117,15 @@ async def beside(s: Session) -> None:
         if wanted and done and done != measured:
             measured = done
             tries = TRIES
-            while tries and not await _measure(s):
-                tries -= 1
+            try:
+                while tries and not await _measure(s):
+                    tries -= 1
+            except (OSError, ValueError, msgspec.MsgspecError) as error:
+                _failed(s, str(error))
+
+
+def _failed(s: Session, why: str) -> None:
+    s.log_once("audit", f"the checks could not be measured: {safe_line(why, 300)}")
 
 
 async def _measure(s: Session) -> bool:
@@ -140,9 +149,7 @@ async def _measure(s: Session) -> bool:
                 take(s.append, s.state, msgspec.json.decode(line, type=ev.Audited))
             said = (await child.stderr.read(LONGEST)).decode("utf-8", "replace").strip().splitlines()
             if await child.wait() > 0:
-                s.log_once("audit", f"the checks could not be measured: {said[-1] if said else child.returncode}")
-        except (ValueError, msgspec.MsgspecError) as error:
-            s.log_once("audit", f"the checks could not be measured: {error}")
+                _failed(s, said[-1] if said else f"exit code {child.returncode}")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 child.kill()  # with nothing but idle time it could take long to end by itself
@@ -221,6 +228,8 @@ def measure(
     with Reader(journal_path(folder)) as reader:
         state = reader.state()
         unsteady = contradicted(reader.rows(kinds=("judged",)))
+    if contract.hash != state.contract:  # a worker may have written it, and it says what walls there are
+        raise UsageError(f"{workspace / FILE}: it is not what the session ran by; `proctor run` takes it in first")
     results = Results(folder / FOLDER)
     try:
         backend = choose(contract.sandbox.kind)
