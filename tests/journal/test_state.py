@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from proctor.journal import events as ev
 from proctor.journal.fold import fold_all
@@ -182,6 +183,28 @@ def test_a_changed_check_must_be_seen_to_fail_again() -> None:
     changed = ev.TasksLoaded(tasks=(ev.TaskFact(id=1, task="t1", checks=(ev.CheckFact(run=("other",)),)),))
     assert state(TASKS, baseline).tasks[0].baseline == baseline
     assert state(TASKS, baseline, changed).tasks[0].baseline is None
+
+
+def test_a_pass_says_nothing_of_any_tree_once_it_was_lost_or_what_it_rests_on_changed() -> None:
+    passed = ev.Judged(iteration=1, task=1, phase=Phase.WORK, verdict=Verdict.PASSED, tree="tc1")
+    again = (TASKS, passed, *done(1, "c1"))
+    lost = ev.Regressed(iteration=2, task=1, verdict=Verdict.FAILED)
+    other = ev.TasksLoaded(tasks=(ev.TaskFact(id=1, task="t1", checks=(ev.CheckFact(run=("d",)),)), TASKS.tasks[1]))
+    since = (other, ev.OracleFrozen(rev="2"), lost)
+    for one in since:
+        assert state(*again, one).tasks[0].proved == replace(passed, tree="")
+    back = state(*again, lost, ev.RolledBack(safety="c2", target="c1", way="rollback")).tasks[0]
+    assert (back.status, back.proved) == (TaskStatus.DONE, replace(passed, tree=""))
+    assert state(*again, TASKS).tasks[0].proved == passed
+
+
+def test_a_smoke_check_is_asked_anew_where_what_is_asked_for_or_rests_on_changed() -> None:
+    passed = ev.Judged(iteration=1, task=None, phase=Phase.SMOKE, verdict=Verdict.PASSED, tree="t")
+    failed = replace(passed, verdict=Verdict.FAILED)
+    assert state(passed).smoked == "t"
+    assert state(passed, ev.OracleFrozen(rev="2")).smoked == ""
+    revised = state(passed, failed, ev.PlanRevised(rev="2"))
+    assert (revised.smoked, revised.broken) == ("", None)
 
 
 def test_three_failed_starts_in_a_row_are_counted_and_one_good_one_resets() -> None:

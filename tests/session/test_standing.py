@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import yaml
 
-from harness import Workspace
+from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import Phase, TaskStatus, Verdict
 
@@ -58,3 +58,48 @@ def test_a_broken_project_is_mended_first_and_a_lost_task_is_open_again(sample: 
     assert state is not None
     assert {task.status for task in state.tasks} == {TaskStatus.DONE}
     assert all(e.act_seconds > 0 for e in judged if e.phase is Phase.WORK)
+
+
+UNMAKES = """\
+import os
+from pathlib import Path
+
+made = Path("made")
+if os.environ["PROCTOR_TASK"] == "1":
+    made.write_text("#!/bin/sh\\n")
+    made.chmod(0o755)
+else:
+    made.unlink()
+    Path("two").touch()
+"""
+
+
+def test_what_cannot_be_run_again_is_asked_once_and_another_check_is_asked_of_what_was_verified(
+    sample: Callable[..., Workspace],
+) -> None:
+    workspace = sample("plateau")
+    (workspace.path / "tools" / "worker.py").write_text(UNMAKES)
+    workspace.contract("on_failed: keep", "regression: 0")
+
+    def ask(first: list[str]) -> None:
+        checks = ((1, first), (2, ["test", "-e", "two"]))
+        tasks = [{"id": n, "task": f"t{n}", "check": {"run": run, "repeat": 0}} for n, run in checks]
+        (workspace.path / "tasks.json").write_text(json.dumps(tasks))
+
+    def again() -> list[tuple[object, Verdict]]:
+        judged = [e for e in workspace.events("judged") if isinstance(e, ev.Judged)]
+        return [(e.task, e.verdict) for e in judged if e.phase is Phase.REGRESSION]
+
+    (workspace.path / "made").write_text("exit 1\n")
+    (workspace.path / "made").chmod(0o755)
+    ask(["sh", "-c", "./made"])
+    run = workspace.start()
+    wait_until(lambda: run.poll() is not None or ((s := workspace.state()) and s.open_requests), "an end, or a request")
+    assert again() == [(1, Verdict.INFRA)]
+    workspace.proctor("deny", "--id", "1", check=True)
+    run.communicate()
+
+    ask(["test", "-e", "made"])
+    output, _ = workspace.start("--once").communicate()
+    assert again()[1:3] == [(1, Verdict.FAILED)] * 2, output
+    assert "it passed last" not in output

@@ -58,6 +58,11 @@ def _unseen(tasks: tuple[TaskState, ...]) -> tuple[TaskState, ...]:
     return tuple(task if task.status is TaskStatus.DONE else replace(task, baseline=None) for task in tasks)
 
 
+def _asked_anew(task: TaskState) -> TaskState:
+    """Not known to pass on any tree, though it was verified."""
+    return replace(task, proved=replace(task.proved, tree="")) if task.proved else task
+
+
 def _tasks(state: State, task_id: ev.TaskId | None, **changes: Any) -> tuple[TaskState, ...]:
     return tuple(replace(task, **changes) if task.id == task_id else task for task in state.tasks)
 
@@ -97,21 +102,21 @@ def _status_changed(_: State, row: ev.Row, e: ev.StatusChanged) -> Changes:
 
 @_on(ev.OracleFrozen)
 def _oracle_frozen(state: State, _: ev.Row, e: ev.OracleFrozen) -> Changes:
-    return {"oracle": e.rev, "tasks": _unseen(state.tasks)}
+    return {"oracle": e.rev, "tasks": tuple(map(_asked_anew, _unseen(state.tasks))), "smoked": ""}
 
 
 @_on(ev.PlanRevised)
 def _plan_revised(_: State, __: ev.Row, e: ev.PlanRevised) -> Changes:
-    return {"revision": e.rev}
+    return {"revision": e.rev, "smoked": "", "broken": None}
 
 
 @_on(ev.TasksLoaded)
 def _tasks_loaded(state: State, _: ev.Row, e: ev.TasksLoaded) -> Changes:
     def merged(fact: ev.TaskFact) -> TaskState:
         known = state.task(fact.id) or TaskState(id=fact.id, task=fact.task, checks=fact.checks)
-        # A changed check has not been seen to fail: its baseline is asked anew.
-        baseline = known.baseline if known.checks == fact.checks else None
-        return replace(known, task=fact.task, spec=fact.spec, checks=fact.checks, baseline=baseline)
+        if known.checks != fact.checks:  # the new ones have been seen neither to fail nor to pass
+            known = replace(_asked_anew(known), baseline=None)
+        return replace(known, task=fact.task, spec=fact.spec, checks=fact.checks)
 
     return {"tasks": tuple(merged(fact) for fact in e.tasks)}
 
@@ -228,7 +233,8 @@ def _changed_by(state: State, e: ev.Judged) -> Changes:
 def _regressed(state: State, _: ev.Row, e: ev.Regressed) -> Changes:
     task = state.task(e.task)
     count = task.regressions + 1 if task else 0
-    reopened = {"status": TaskStatus.FAILED, "verified_by": None, "verdict": e.verdict, "proved": None}
+    proved = _asked_anew(task).proved if task else None
+    reopened = {"status": TaskStatus.FAILED, "verified_by": None, "verdict": e.verdict, "proved": proved}
     return {"tasks": _tasks(state, e.task, **reopened, regressions=count, why="regression")}
 
 

@@ -57,7 +57,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     baseline: ev.Judged | None = None
     last: ev.Judged | None = None
     proved: ev.Judged | None = None
-    """The last pass of a verified task's check."""
+    """The last pass of its check since it was verified; without a tree once that says nothing of any."""
     regressions: int = 0
     failures: int = 0
     iterations: int = 0

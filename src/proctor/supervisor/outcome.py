@@ -232,7 +232,7 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
     if blocked:
         return Ending(SessionStatus.PARKED, blocked[-1].why or "operator")
     failure = await standing.at_end(s)
-    if s.state.tasks != tasks:
+    if any(now.status is not before.status for now, before in zip(s.state.tasks, tasks, strict=True)):
         return None
     failure = failure or await judging.final(s)
     if not any(task.status is TaskStatus.DONE for task in tasks):

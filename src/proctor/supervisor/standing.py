@@ -27,7 +27,7 @@ async def smoke(s: Session) -> None:
     if not checks:
         return
     snapshot = await s.timeline.snapshot("smoke")
-    if snapshot.tree == s.state.smoked:
+    if snapshot.tree == s.state.smoked and s.state.broken is None:
         return
     judgement = await judging.run(s, snapshot.commit, checks, s.state_dir / "checks" / "smoke")
     row = judging.judged(judgement, snapshot.tree, iteration=s.state.iteration, task=None, phase=Phase.SMOKE)
@@ -110,7 +110,8 @@ def _reopen(s: Session, task: TaskState, iteration: int, judgement: Judgement) -
 
 
 def _last_good(s: Session, task: TaskState) -> str:
-    """The newest checkpoint of a verified task on which this one's check is known to have passed."""
-    trees = {task.proved.tree} if task.proved else set()
-    found = [c.id for c in s.state.checkpoints if c.taken.tree in trees]
+    """The newest checkpoint on which this task's check is known to have passed; "" where no tree is."""
+    if not task.proved or not task.proved.tree:
+        return ""
+    found = [c.id for c in s.state.checkpoints if c.taken.tree == task.proved.tree]
     return found[-1] if found else task.checkpoint or ""
