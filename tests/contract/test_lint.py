@@ -178,6 +178,13 @@ def test_what_may_change_without_bound_or_undo_is_warned_of(explained: Explained
     assert "data/" in line
 
 
+def test_a_protected_link_to_what_is_not_protected_is_told(explained: Explained, tmp_path: Path) -> None:
+    (tmp_path / "suite").symlink_to("secrets")
+    (tmp_path / "fixtures").symlink_to("tests")
+    (line,) = explained(WHOLE.replace("[tests/]", "[tests/, suite, fixtures]")).warnings
+    assert line == "suite is a link to secrets, which is not protected: only the link is"
+
+
 def test_what_is_named_and_not_there_is_told(explained: Explained, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     told = explained(

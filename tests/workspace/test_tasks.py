@@ -208,7 +208,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["id", "task", "tasks", "check", "run", "spec", "timeout"]) | st.text(max_size=4), inner
+            st.sampled_from(["id", "task", "tasks", "check", "run", "spec", "timeout", "expect", "artifact", "page"])
+            | st.text(max_size=4),
+            inner,
         )
     ),
     max_leaves=20,

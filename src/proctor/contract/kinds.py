@@ -175,8 +175,8 @@ def _url(url: object, port: object, path: object) -> str:
             raise ValueError("path: must begin with a slash")
     elif path is not None:
         raise ValueError("path: goes with `port`; with `url` it is a part of that")
-    parts = urlsplit(str(url))
     try:
+        parts = urlsplit(str(url))
         fits = parts.scheme == "http" and parts.hostname in HOSTS and parts.username is None and parts.port != 0
     except ValueError:
         fits = False

@@ -204,6 +204,10 @@ def _absent(contract: Contract, workspace: Path) -> Iterator[str]:
     for path in (*contract.state.protect, *contract.state.hide):
         if not os.path.lexists(workspace / path):
             yield f"{path} is not there, so nothing of it is guarded"
+    for path in filter(lambda path: (workspace / path).is_symlink(), contract.state.protect):
+        place = os.path.relpath(os.path.realpath(workspace / path), os.path.realpath(workspace))
+        if not any(f"{place}/".startswith(f"{other}/") for other in contract.state.protect):
+            yield f"{path} is a link to {place}, which is not protected: only the link is"
     final = contract.termination.final
     command = contract.worker.command or ()
     checks = (*contract.progress.checks, *([final] if final else []))

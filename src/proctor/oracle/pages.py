@@ -31,7 +31,7 @@ class _Head(msgspec.Struct, frozen=True):
     location: str
 
 
-def visit(page: Page, fd: int, run: Callable[[Sequence[str], float], Completed]) -> Completed:
+def visit(page: Page, fd: int, run: Callable[[Sequence[str], float], Completed]) -> None:
     """Start a page's server and fetch the page; Broken where it is not what it has to be.
 
     `run` runs a command with a time limit in the check's sandbox, where `SOURCE` stands in the door, and with `fd`, an
@@ -56,4 +56,3 @@ def visit(page: Page, fd: int, run: Callable[[Sequence[str], float], Completed])
     answer = Text(page.url, body[:MOST], len(body) > MOST)
     answer.whole()
     looks_like(answer, page.text, page.matches, min(page.within, SECONDS))
-    return completed
