@@ -82,7 +82,7 @@ def copy(project: Project, tree: Path, *protect: str) -> None:
 
 
 HONEST = [
-    ("package.json", package(scripts=SCRIPTS), package(scripts={**SCRIPTS, "docs": "typedoc"})),
+    ("package.json", package(scripts=SCRIPTS), package(scripts={**SCRIPTS, "docs": "typedoc", "preview": "x"})),
     (
         "package.json",
         package(devDependencies={"jest": "^29"}),
@@ -256,8 +256,12 @@ def test_what_frozen_files_name_is_frozen_if_it_is_called_like_a_check(project: 
         "tests.sh": "",
         "jest.config.js": "x = {setupFiles: ['<rootDir>/src/polyfill.js'], moduleNameMapper: {a: './src/a.js'}}",
         "src/polyfill.js": "",
+        "conftest.py": "pytest_plugins = ['pytester', 'tests.fixtures', 'pytest_shop']\n",
+        "tests/fixtures.py": "",
+        "pytest.ini": "[pytest]\naddopts = -q -p no:cacheprovider -p own_plugin --path=x\n",
+        "own_plugin.py": "",
     }
-    work = ("app.py", "deploy.sh", "check_links.py", "src/a.js")
+    work = ("app.py", "deploy.sh", "check_links.py", "src/a.js", "pytest_shop.py")
     for path, text in named.items():
         project.write(path, text)
     for path in work:

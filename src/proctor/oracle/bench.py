@@ -222,8 +222,9 @@ class Bench:
 
     def _protected(self) -> tuple[str, ...]:
         """What of the copy a check may not write; a link cannot be written, and no sandbox is asked to follow one."""
-        loose = [item for item in self._frozen.items if not self._frozen.protects(item.path)]
-        names = (*self._frozen.roots, *(item.path for item in loose[:_PROTECTED]))
+        paths = (item.path for item in self._frozen.items if not self._frozen.protects(item.path))
+        loose = sorted(filter(discovery.decides_here, paths), key=discovery.is_shared)
+        names = (*self._frozen.roots, *loose[:_PROTECTED])
         return tuple(name for name in names if not (self.tree / name).is_symlink())
 
 

@@ -161,6 +161,12 @@ def is_shared(path: str) -> bool:
     return locks.is_lock(path) or settings.reader_of(path) is not None
 
 
+def decides_here(path: str) -> bool:
+    """Whether what a check writes to the file could still change what it says: not a lock, which tools rewrite by
+    themselves and by renaming, nor what runs checks elsewhere."""
+    return not locks.is_lock(path) and not _CI.fullmatch(path)
+
+
 def package_scripts(root: Path) -> dict[str, str]:
     """The scripts of the node package at the top of a tree; none if it has none that can be read.
 

@@ -15,7 +15,7 @@ LIMIT = 256 << 10
 
 _NAMING = re.compile(
     r"(?:GNUm|[Mm])akefile|.+\.mk|[Jj]ustfile|\.justfile|[Tt]askfile\.ya?ml|package\.json|noxfile\.py|tox\.(?:ini|toml)"
-    r"|pyproject\.toml|.+\.(?:sh|bash|bats)|(?:jest|vitest|vite|mocha|ava|karma|playwright|cypress)\.[\w.-]+"
+    r"|pyproject\.toml|setup\.cfg|conftest\.py|\.?pytest\.(?:ini|toml)|.+\.(?:sh|bash|bats)|(?:jest|vitest|vite|mocha|ava|karma|playwright|cypress)\.[\w.-]+"
     r"|\.mocharc(?:\.\w+)?"
 )
 _SCRIPT = re.compile(
@@ -28,6 +28,9 @@ _WORDS = frozenset(
 _TELLING = frozenset(
     "test tests testing check checks ci e2e lint verify validate spec specs jest vitest mocha pytest smoke".split()  # noqa: SIM905
 )
+_OF_PYTEST = frozenset(
+    {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "setup.cfg", "tox.ini"}
+)
 _FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
 _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 _LOADED = re.compile(
@@ -35,6 +38,10 @@ _LOADED = re.compile(
     |snapshotResolver|preset|reporters?|environment|transform|require)["']?\s*:\s*(\[[^\]]*\]|\{[^}]*\}|["'][^"'\n]*["'])""",
     re.VERBOSE,
 )
+_PLUGINS = re.compile(
+    r"""\bpytest_plugins\s*=\s*(\[[^\]]*\]|\([^)]*\)|["'][^"'\n]*["'])|(?<!\S)["']?-p["', =]*(?!no:)([A-Za-z_][\w.]*)"""
+)
+_MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
 
 
@@ -48,12 +55,21 @@ def named(path: str, data: bytes) -> Iterator[str]:
     text = data[:LIMIT].decode(errors="replace")
     name = path.rpartition("/")[2]
     yield from (found for found in _SCRIPT.findall(text) if _is_of_checks(found))
+    if name in _OF_PYTEST:
+        modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
+        yield from (f"{module.replace('.', '/')}.py" for module in modules if _is_own_plugin(module))
     if name.endswith(".mk") or name.lower().endswith("makefile"):
         for names in _INCLUDE.findall(text):
             yield from (one for one in names.split() if "$" not in one and "*" not in one)
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
         for value in _LOADED.findall(text):
             yield from _QUOTED.findall(value)
+
+
+def _is_own_plugin(module: str) -> bool:
+    """Whether a plugin is the tests' own rather than one that the project is about."""
+    top, dot, _ = module.partition(".")
+    return top in _FOLDERS or not (dot or top.startswith("pytest"))
 
 
 def _is_of_checks(path: str) -> bool:

@@ -28,7 +28,8 @@ _PLUGINS = re.compile(r"pytest11|tox|nox|coverage|nose|unittest|hypothesis")
 _PACKAGE_KEYS = re.compile(
     r"(?:jest|vitest|mocha|ava|tap|nyc|c8|babel|karma|cypress|playwright|jasmine|wireit|nx)(?:-.*)?|packageManager"
 )
-_TEST_SCRIPTS = re.compile(r"(?:pre|post).*|.*test.*|prepare|install")
+_TEST_SCRIPTS = re.compile(r"(?:.*[^a-z])?tests?(?:[^a-z].*)?|(?:pre|post)?(?:install|prepare)")
+_HOOK = re.compile(r"(?:pre|post)(.+)")
 _NODE_TABLES = (
     "dependencies",
     "devDependencies",
@@ -119,7 +120,8 @@ def _package(text: str) -> Part:
     found: Part = {name: value for name, value in data.items() if _PACKAGE_KEYS.fullmatch(name)}
     scripts = data.get("scripts")
     if isinstance(scripts, dict):
-        tests = {name: script for name, script in scripts.items() if _TEST_SCRIPTS.fullmatch(name)}
+        hooks = {name for name in scripts if (of := _HOOK.fullmatch(name)) and of[1] in scripts}
+        tests = {name: one for name, one in scripts.items() if name in hooks or _TEST_SCRIPTS.fullmatch(name)}
         others = frozenset((name, str(script)) for name, script in scripts.items() if name not in tests)
         found |= {"scripts": tests, "other scripts": others}
     elif scripts is not None:
