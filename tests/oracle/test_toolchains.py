@@ -115,7 +115,11 @@ HONEST = [
 ]
 
 
-@pytest.mark.parametrize(("path", "before", "after"), HONEST)
+def names(cases: list[tuple[str, str, str]]) -> list[str]:
+    return [f"{number} {path}" for number, (path, *_) in enumerate(cases)]
+
+
+@pytest.mark.parametrize(("path", "before", "after"), HONEST, ids=names(HONEST))
 def test_honest_edits_of_shared_files_stand(project: Project, tree: Path, path: str, before: str, after: str) -> None:
     project.write(path, before)
     copy(project, tree)
@@ -190,7 +194,7 @@ DISHONEST = [
 ]
 
 
-@pytest.mark.parametrize(("path", "before", "after"), DISHONEST)
+@pytest.mark.parametrize(("path", "before", "after"), DISHONEST, ids=names(DISHONEST))
 def test_what_decides_over_tests_is_laid_back(project: Project, tree: Path, path: str, before: str, after: str) -> None:
     project.write(path, before)
     copy(project, tree)
