@@ -67,7 +67,7 @@ def test_a_check_killed_at_a_limit_is_infra_and_a_crash_is_a_failure(project: Pr
 
 def test_output_without_end_is_cut_and_ended(project: Project) -> None:
     judgement = project.judge(["yes", "\x1b[31m"])
-    assert (judgement.verdict, judgement.reason) == (Verdict.INFRA, "wrote more than 256M of output")
+    assert (judgement.verdict, judgement.reason) == (Verdict.INFRA, "it wrote more than 256M of output")
     assert Path(judgement.log).stat().st_size <= 8 << 20
 
 

@@ -37,7 +37,7 @@ def test_a_command_is_ended_at_its_time(backend: Backend, policy: Policy, attemp
 
 def test_a_flood_is_ended_before_its_time(bwrap: Backend, policy: Policy, attempt: Attempt) -> None:
     done = attempt(bwrap, policy, "yes", timeout=60)
-    assert (done.timed_out, done.truncated, done.exceeded) == (False, True, "wrote more than 256M of output")
+    assert (done.timed_out, done.truncated, done.exceeded) == (False, True, "it wrote more than 256M of output")
     assert done.seconds < 5
 
 

@@ -251,9 +251,19 @@ def _line() -> Iterator[_Line]:
 def _verdict(
     completed: Completed, check: CheckFact, runner: Runner | None, report: Report | None, output: bytes
 ) -> tuple[Verdict, str]:
-    code, number = completed.exit.code, completed.exit.signal
-    if completed.exceeded:
+    """What an ended command proves, and why; one that ran into a limit proves nothing good."""
+    if not completed.exceeded:
+        return _weighed(completed, check, runner, report, output)
+    if not completed.exit.ran and not completed.timed_out:
         return Verdict.INFRA, completed.exceeded
+    verdict, reason = _weighed(completed, check, runner, report, output)
+    return Verdict.INFRA if verdict is Verdict.PASSED else verdict, f"{reason}; {completed.exceeded}"
+
+
+def _weighed(
+    completed: Completed, check: CheckFact, runner: Runner | None, report: Report | None, output: bytes
+) -> tuple[Verdict, str]:
+    code, number = completed.exit.code, completed.exit.signal
     if completed.timed_out:
         return Verdict.TIMEOUT, f"no end after {check.timeout:g} s"
     if not completed.exit.ran or code is None:

@@ -39,12 +39,12 @@ def visit(page: Page, fd: int, run: Callable[[Sequence[str], float], Completed])
     """
     asked = {"run": page.run, "url": page.url, "within": page.within, "most": MOST}
     completed = run((sys.executable, "-I", "-S", f"{DOOR}/{NAME}", json.dumps(asked)), page.within + GRACE)
-    if completed.exceeded:
-        raise Broken(Verdict.INFRA, completed.exceeded)
     head, _, body = os.pread(fd, _HEAD + MOST + 1, 0).partition(b"\n")
     try:
         said = msgspec.json.decode(head, type=_Head)
     except msgspec.MsgspecError:
+        if completed.exceeded:
+            raise Broken(Verdict.INFRA, completed.exceeded) from None
         raise failed(
             f"nobody could visit {page.url}" + (": it came to no end" if completed.timed_out else "")
         ) from None
@@ -56,3 +56,5 @@ def visit(page: Page, fd: int, run: Callable[[Sequence[str], float], Completed])
     answer = Text(page.url, body[:MOST], len(body) > MOST)
     answer.whole()
     looks_like(answer, page.text, page.matches, min(page.within, SECONDS))
+    if completed.exceeded:
+        raise Broken(Verdict.INFRA, completed.exceeded)

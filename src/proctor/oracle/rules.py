@@ -36,7 +36,7 @@ from proctor.words import Verdict
 
 MOST = 8 << 20
 """Bytes of a file, an output or a page that are looked into; what is compared as a whole may be larger."""
-SECONDS = 30.0
+SECONDS = 15.0
 """Time that the weighing may take, and no more than the check itself."""
 _Question = dict[str, str]
 _ROOT = str(Path(proctor.__file__).parents[1])

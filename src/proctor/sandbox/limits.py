@@ -59,7 +59,7 @@ class Bounds:
 
     def crowded(self) -> str:
         """The limit of processes, in words, if some could not be started for it; empty if not, or if nobody counts."""
-        return f"started more than {self._processes} (limits.processes)" if self._tree.refused() else ""
+        return f"it started more than {self._processes} (limits.processes)" if self._tree.refused() else ""
 
     def lift(self) -> None:
         """Give back what stood for them, once nothing inside lives."""

@@ -63,7 +63,8 @@ def run(  # noqa: PLR0917 - one whole order, in the order it is told
                 running.kill()
                 break
         ended = running.wait()
-        exceeded = f"wrote more than {format_size(FLOOD)} of output" if written > FLOOD else running.bounds.crowded()
+        flooded = f"it wrote more than {format_size(FLOOD)} of output" if written > FLOOD else ""
+        exceeded = flooded or running.bounds.crowded() or running.bounds.exceeded()
         return Completed(ended, timed_out, written > limit, time.monotonic() - begun, exceeded)
 
 
