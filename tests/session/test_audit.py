@@ -20,9 +20,7 @@ HUNK = {"file": "src/parcels/rates.py", "lines": [16, 16], "why": "the check pas
 WAITS = 'import os\nif os.environ["PROCTOR_TASK"] == "2":\n    time.sleep(1000)\n'
 TELLS = """
 import os, time
-group = "/proc/self/autogroup"
-said = open(group).read() if os.path.exists(group) else "nice 19"
-print(os.sched_getscheduler(0) == os.SCHED_IDLE, os.nice(0), said, flush=True)
+print("idle", os.sched_getscheduler(0) == os.SCHED_IDLE, os.nice(0), flush=True)
 time.sleep(1000)
 """
 
@@ -54,9 +52,8 @@ def test_it_runs_by_itself_after_the_first_verified_task_in_idle_time_and_ends_w
     before = set(os.listdir(tempfile.gettempdir()))
     workspace.begin()
     log = workspace.path / ".proctor/audit/last"
-    said = wait_until(lambda: [text for one in log.glob("*.log") if "nice" in (text := one.read_text())], "its words")
-    assert said[0].startswith("True 19 ")
-    assert said[0].endswith("nice 19\n\n") or said[0].endswith("nice 19\n")
+    said = wait_until(lambda: [text for one in log.glob("*.log") if "idle" in (text := one.read_text())], "its words")
+    assert said[0].startswith("idle True 19")
     (row,) = (e for e in workspace.events("audited") if isinstance(e, ev.Audited))
     assert (row.task, row.caught, row.measured) == (1, 3, 4)
     assert [one.where for one in row.unverified] == ["src/parcels/rates.py:16"]
