@@ -17,19 +17,24 @@ from common import Bar, parser, report
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from proctor.words import Light
-from trajectories.form import Malformed, Trajectory, read_all
+from trajectories.form import Malformed, Trajectory, files, read
 from trajectories.rules import OURS, PUBLIC, signals
 from trajectories.score import Score, not_beaten, scores
 
 SECOND = Path(__file__).parents[1] / "tests" / "trajectories" / "second"
 
+BARS = (Bar("unreadable files", 0), Bar("false alarms", 0), Bar("public rules not beaten", 0))
+
 
 def main(given: Namespace) -> int:
-    try:
-        found = list(read_all(given.folders or [SECOND]))
-    except (Malformed, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    found: list[Trajectory] = []
+    unreadable = 0
+    for path in files(given.folders or [SECOND]):
+        try:
+            found.append(read(path))
+        except (Malformed, OSError) as error:
+            unreadable += 1
+            print(error, file=sys.stderr)
     if not found:
         print("no trajectory in there", file=sys.stderr)
         return 2
@@ -48,6 +53,7 @@ def main(given: Namespace) -> int:
         print()
     figures: dict[str, float | None] = {
         "trajectories": float(len(found)),
+        "unreadable files": float(unreadable),
         "healthy": float(len(healthy)),
         "false alarms": float(len(own.false)),
         "healthy runs suspected": float(sum(any(x is Light.SUSPECT for _, x in signals(one)) for one in healthy)),
@@ -60,7 +66,7 @@ def main(given: Namespace) -> int:
             f"{one.name}: iterations to detection": one.to_detection,
             f"{one.name}: tokens saved": one.saved,
         }
-    return report(given, figures, (Bar("false alarms", 0), Bar("public rules not beaten", 0)))
+    return report(given, figures, BARS)
 
 
 def table(made: Sequence[Score]) -> None:

@@ -163,11 +163,10 @@ def read(path: Path) -> Trajectory:
     return Trajectory(header, found)
 
 
-def read_all(folders: Iterable[Path]) -> Iterator[Trajectory]:
-    """The trajectories of folders, and of all below them, in the order of their names."""
+def files(folders: Iterable[Path]) -> Iterator[Path]:
+    """The files of folders, and of all below them, in the order of their names."""
     for folder in folders:
-        for path in [folder] if folder.is_file() else sorted(folder.rglob("*.jsonl")):
-            yield read(path)
+        yield from [folder] if folder.is_file() else sorted(folder.rglob("*.jsonl"))
 
 
 def _joined(lines: Iterable[Iteration]) -> tuple[Iteration, ...]:

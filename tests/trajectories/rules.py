@@ -6,6 +6,7 @@ known of them and not weakened.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any, NamedTuple
@@ -153,6 +154,11 @@ class Pair(NamedTuple):
     observation: str
     error: bool
 
+    @property
+    def loosely(self) -> Pair:
+        """A command's output left out: of two of them, only whether they failed is compared."""
+        return self._replace(observation=self.observation.split()[0]) if self.action.startswith("shell ") else self
+
 
 def pair(call: Call) -> Pair:
     action = f"{call.tool} {msgspec.json.encode(call.input, order='sorted').decode()}"
@@ -191,6 +197,11 @@ def openhands(seen: list[Pair]) -> str:
     return ""
 
 
+def openhands_loosely(seen: list[Pair]) -> str:
+    """The same as in releases that compared commands by their exit code, whatever they printed."""
+    return openhands([one.loosely for one in seen[-6:]])
+
+
 def five_hashes(seen: list[Pair]) -> str:
     """Five identical calls in a row, by name and arguments alone (Gemini CLI)."""
     last = [one.action for one in seen[-5:]]
@@ -209,15 +220,20 @@ def three_idle_loops(trajectory: Trajectory) -> Alarm | None:
 
 
 def circuit_breaker(trajectory: Trajectory) -> Alarm | None:
-    """The whole breaker: three loops without a change, or five in a row in whose output the same error stands."""
+    """The whole breaker: three loops without a change, or five in a row in whose failed calls one line that speaks of
+    an error comes again."""
     alarms = [alarm for alarm in (three_idle_loops(trajectory), _same_error(trajectory)) if alarm]
     return min(alarms, key=lambda alarm: alarm.iteration, default=None)
+
+
+_ERROR = re.compile("error|exception|fatal|failed|refused|denied|no such|not found", re.IGNORECASE)
 
 
 def _same_error(trajectory: Trajectory) -> Alarm | None:
     run: list[set[str]] = []
     for one in trajectory.iterations:
-        errors = {line for call in one.events if call.failed for line in (call.said or "").splitlines() if line.strip()}
+        said = (line for call in one.events if call.failed for line in (call.said or "").splitlines())
+        errors = {line.strip() for line in said if _ERROR.search(line)}
         run = [*run[-4:], errors]
         if len(run) == 5 and set.intersection(*run):
             return Alarm(one.iteration, None, "five loops with one error")
@@ -233,6 +249,7 @@ OURS = Detector("proctor", ours)
 PUBLIC = (
     *_over_calls("four identical pairs", four_pairs),
     *_over_calls("openhands, all patterns", openhands),
+    *_over_calls("openhands, output ignored", openhands_loosely),
     *_over_calls("five identical calls", five_hashes),
     Detector("three loops without change", three_idle_loops),
     Detector("circuit breaker, whole", circuit_breaker),

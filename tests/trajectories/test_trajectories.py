@@ -15,18 +15,29 @@ from proctor.journal.events import Row
 from proctor.words import Light
 
 from . import record, scenes_first
-from .form import Call, Malformed, Trajectory, read, read_all, write
-from .rules import PUBLIC, events, five_hashes, four_pairs, openhands, ours, pair, signals, three_idle_loops
+from .form import Call, Malformed, Trajectory, files, read, write
+from .rules import (
+    PUBLIC,
+    events,
+    five_hashes,
+    four_pairs,
+    openhands,
+    openhands_loosely,
+    ours,
+    pair,
+    signals,
+    three_idle_loops,
+)
 from .score import left, not_beaten, scores
 
 HERE = Path(__file__).parent
-HALVES = ("first",)
+HALVES = ("first", "second")
 BUSY = {"tool": "read", "input": {"path": "a"}, "result": "x"}
 
 
 @pytest.fixture(scope="module", params=HALVES)
 def half(request: pytest.FixtureRequest) -> list[Trajectory]:
-    return list(read_all([HERE / request.param]))
+    return [read(path) for path in files([HERE / request.param])]
 
 
 def test_each_half_has_runs_of_many_shapes(half: list[Trajectory]) -> None:
@@ -138,6 +149,12 @@ def test_openhands_sees_errors_and_alternation_too() -> None:
     assert openhands(calls(*"xyxyxy"))
     assert not openhands(calls(*"xyxyx"))
     assert not openhands(calls(*"xyzxyz"))
+
+
+def test_openhands_of_old_compares_commands_by_their_exit_code() -> None:
+    assert openhands_loosely(calls(*"abcd", tool="shell"))
+    assert not openhands_loosely(calls(*"abcd"))
+    assert not openhands_loosely([*calls(*"abc", tool="shell"), *calls("d", tool="shell", error=True)])
 
 
 def test_five_hashes_ignore_what_calls_come_to() -> None:
