@@ -55,6 +55,12 @@ def test_runners_are_recognised_behind_their_launchers(line: str, becomes: str) 
         "cargo nextest run",
         "cargo --config x test",
         "grep go test",
+        "pytest --collect-only -q tests",
+        "uv run python -m pytest --co",
+        "npx jest --listTests",
+        "go test -run ^$ ./...",
+        "go test -c ./cmd",
+        "cargo test --no-run --workspace",
     ],
 )
 def test_other_commands_are_not_taken_for_runners(line: str) -> None:

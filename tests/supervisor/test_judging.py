@@ -11,10 +11,11 @@ import pytest
 
 from proctor.checkpoint.record import Snapshot
 from proctor.journal import events as ev
+from proctor.journal.state import TaskState
 from proctor.oracle.check import Judgement
 from proctor.supervisor import judging
 from proctor.supervisor.session import Session
-from proctor.words import Phase, Verdict
+from proctor.words import Phase, TaskStatus, Verdict
 
 PASSED, FAILED, INFRA = (Judgement(one, f"it {one}") for one in (Verdict.PASSED, Verdict.FAILED, Verdict.INFRA))
 
@@ -55,3 +56,13 @@ def test_a_pass_that_does_not_repeat_is_unstable(
     assert len(set(folders)) == len(said) == len(folders)
     if verdict is Verdict.UNSTABLE:
         assert found.reason == "passed, then failed on the same tree: it failed"
+
+
+@pytest.mark.parametrize("checks", [(), (ev.CheckFact(run=("x",), optional=True),)])
+def test_a_task_whose_checks_decide_nothing_waits_for_a_person_and_for_no_worker(
+    checks: tuple[ev.CheckFact, ...],
+) -> None:
+    rows: list[ev.Event] = []
+    s = cast("Session", SimpleNamespace(append=rows.append))
+    assert not asyncio.run(judging.baseline(s, TaskState(id=1, task="t", checks=checks)))
+    assert [row.status for row in rows if isinstance(row, ev.TaskMoved)] == [TaskStatus.REVIEW]

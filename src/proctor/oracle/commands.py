@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:t|d)?")
@@ -59,6 +60,13 @@ class Kind(StrEnum):
 
 
 _NODE = {"jest": Kind.JEST, "jest.js": Kind.JEST, "vitest": Kind.VITEST, "vitest.mjs": Kind.VITEST}
+_RUN_NOTHING = {
+    Kind.PYTEST: frozenset({"--collect-only", "--co"}),
+    Kind.JEST: frozenset({"--listTests"}),
+    Kind.GO: frozenset({"-c", "-run=^$", "--run=^$"}),
+    Kind.CARGO: frozenset({"--no-run"}),
+}
+"""Options with which a runner is told to run no test, and says only whether they can be loaded or built."""
 _REPORTER = {Kind.JEST: "--reporters", Kind.VITEST: "--reporter"}
 
 
@@ -81,8 +89,16 @@ class Runner:
 def recognise(argv: Sequence[str], scripts: Mapping[str, str] | None = None) -> Runner | None:
     """The test runner that an argv starts, directly or through a launcher; None for anything else.
 
-    `scripts` are those of the package at the workspace's top, by name.
+    `scripts` are those of the package at the workspace's top, by name. One that the operator tells to run no test says
+    nothing of tests, and is judged by its exit code.
     """
+    runner = _found(argv, scripts or {})
+    if runner is None or _RUN_NOTHING.get(runner.kind, frozenset()).isdisjoint(_options(argv, runner)):
+        return runner
+    return None
+
+
+def _found(argv: Sequence[str], scripts: Mapping[str, str]) -> Runner | None:
     for at, word in enumerate(argv):
         name, before = _name(word), argv[:at]
         if name in _PYTEST and _launches(before):
@@ -97,7 +113,7 @@ def recognise(argv: Sequence[str], scripts: Mapping[str, str] | None = None) -> 
             return _node_runner(argv, at)
         if name in ("go", "cargo") and _launches(before):
             return _native(argv, at)
-        if name in ("npm", "pnpm", "yarn") and _launches(before) and (found := _script(argv, at, scripts or {})):
+        if name in ("npm", "pnpm", "yarn") and _launches(before) and (found := _script(argv, at, scripts)):
             return found
     return None
 
@@ -158,7 +174,7 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
         words = _without_options(argv[interpreter + 1 :])
         if words and "-m" not in argv and "-c" not in argv:
             yield words[0]
-    runner = recognise(argv)
+    runner = _found(argv, {})
     node = next((at + 1 for at, word in enumerate(argv) if _name(word) in _NODE_RUNNERS), len(argv))
     for word in argv[runner.at + runner.words if runner else node :]:
         path = word.partition("=")[2] if word.startswith("-") else word.partition("::")[0]
@@ -267,6 +283,13 @@ def _native(argv: Sequence[str], at: int) -> Runner | None:
 
 
 # --- words ------------------------------------------------------------------------------------------
+
+
+def _options(argv: Sequence[str], runner: Runner) -> list[str]:
+    """What a runner is told, before a `--`: its words, and each with the next as its value."""
+    words = list(argv[runner.at + runner.words :])
+    words = words[: words.index("--")] if "--" in words else words
+    return [*words, *(f"{word}={value}" for word, value in pairwise(words))]
 
 
 def _launches(words: Sequence[str]) -> bool:

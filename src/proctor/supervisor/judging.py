@@ -152,8 +152,9 @@ async def held(
 
 async def baseline(s: Session, task: TaskState) -> bool:
     """See the task's check fail before the work. False when it does not, and the task needs a person."""
-    if not task.checks:
-        s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why="no check"))
+    if all(check.optional for check in task.checks):
+        why = "no check decides" if task.checks else "no check"
+        s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
         return False
     snapshot = await s.timeline.snapshot("baseline")
     judgement = await run(s, snapshot.commit, task.checks, baseline_folder(s, task.id))
