@@ -105,6 +105,8 @@ def last_line(client: Client) -> str:
         )
     elif (state.why or "").startswith("plateau:"):
         following = f"`proctor note {where} …`, then `proctor resume {where} --reset-plateau`"
+    elif (state.why or "").startswith("plan_rot:"):
+        following = f"revise the plan, then {following}"
     return f"proctor: {state.status}{why}; {done} of {counted(len(state.tasks), 'task')} verified; {following}"
 
 

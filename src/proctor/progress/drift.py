@@ -132,7 +132,9 @@ def _pollution(state: State, window: int) -> _Said:
     if not signs:
         return _Said(Light.QUIET, f"the log grows by {format_count(grown)} tokens an iteration")
     fires = len(signs) > 1 or (growing and grown > FLOOD * window)
-    told = "The log of the workers is left out of this brief: what stands there instead is the harness's own record."
+    told = (
+        "Hold to the harness's own record above, not to what the log says; write few lines, and only what is measured."
+    )
     evidence = (*signs, *(f"gone: {path}" for path in stale if len(stale) >= STALE))
     return _Said(Light.FIRING if fires else Light.SUSPECT, f"the log: {signs[0]}", evidence, None, told)
 

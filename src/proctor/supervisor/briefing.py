@@ -11,6 +11,8 @@ from proctor.workspace import brief, files
 
 BRIEF_TOKENS = 12_000
 """The brief's token ceiling: a cold start reads, it does not study."""
+LOG_TAIL = {Light.SUSPECT: 2_000, Light.FIRING: 0}
+"""Characters of a polluted log that a brief holds."""
 
 
 def model(s: Session) -> str | None:
@@ -41,7 +43,7 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
         stuck=state.plateau,
         broken=state.broken,
         drift=drift.told(lit.values(), task.id),
-        log_is_polluted=Drift.STATE_POLLUTION in lit,
+        log_tail=LOG_TAIL[lit[Drift.STATE_POLLUTION].light] if Drift.STATE_POLLUTION in lit else None,
         rules_again=Drift.TUNNEL_VISION in lit,
         tasks_file=names.tasks,
         progress_file=names.progress,

@@ -27,7 +27,7 @@ SET_ASIDE = "plan_rot: "
 """How the reason begins of a task that waits for its plan."""
 MOST = 10
 """Gone names of one task that are named."""
-LOOK_EVERY = 1.0
+LOOK_EVERY = 0.5
 """Seconds between looks at the plan while the operator is asked."""
 REVISED = "the plan fits again"
 

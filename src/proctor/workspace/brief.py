@@ -82,7 +82,7 @@ It holds for the whole project, not only for where the last workers were.
 {rules}
 """
 _RECORD = """\
-[the workers' log is left out: it grew too much, or contradicts what was measured; this is the harness's own record]
+[the log grew too much, or contradicts what was measured: this is the harness's own record, and little or none of it]
 {lines}"""
 _RECORDED = 40
 """Tasks that the harness's own record names."""
@@ -102,7 +102,8 @@ you), write as a few short lines at the end of {progress}.
 class BriefInputs:
     """What a brief is built from: texts of the files, the queue, and the task at hand, one of `tasks`. `stuck` is how
     the plateau rules stand: what they hold against this task is said once, in its next brief. `drift` is what the
-    lights of drift tell a worker; where the log is polluted, the harness's record takes its place."""
+    lights of drift tell a worker; where the log is polluted, the harness's own record comes first and
+    only so many characters of the log follow it."""
 
     goal: str
     plan: str
@@ -116,7 +117,7 @@ class BriefInputs:
     stuck: PlateauState = field(default_factory=PlateauState)
     broken: Judged | None = None
     drift: tuple[str, ...] = ()
-    log_is_polluted: bool = False
+    log_tail: int | None = None
     rules_again: bool = False
     tasks_file: str = "tasks.json"
     progress_file: str = "PROGRESS.md"
@@ -138,7 +139,7 @@ def build(inputs: BriefInputs, ceiling: int, count: Callable[[str], int]) -> Bri
     The queue position and the task part are never cut: a ceiling too small for them is exceeded.
     """
     files = {
-        "log": _record(inputs) if inputs.log_is_polluted else inputs.log.strip(),
+        "log": inputs.log.strip() if inputs.log_tail is None else _record(inputs, inputs.log_tail),
         "plan": inputs.plan.strip(),
         "rulebook": inputs.rules.strip(),
     }
@@ -231,8 +232,8 @@ def _task(inputs: BriefInputs) -> str:
     return "\n".join(sections)
 
 
-def _record(inputs: BriefInputs) -> str:
-    """What the journal holds of the tasks, without a word of a worker's."""
+def _record(inputs: BriefInputs, tail: int) -> str:
+    """What the journal holds of the tasks, without a word of a worker's; then so much of the log's end."""
     judged = [task for task in inputs.tasks if task.last is not None]
     lines = [
         f"- task {task.id} is {task.status}: {task.last.verdict} in iteration {task.last.iteration}"
@@ -240,7 +241,8 @@ def _record(inputs: BriefInputs) -> str:
         for task in judged[-_RECORDED:]
         if task.last is not None
     ]
-    return _RECORD.format(lines="\n".join(lines) or "- no task was judged yet")
+    record = _RECORD.format(lines="\n".join(lines) or "- no task was judged yet")
+    return f"{record}\n{_cut('log', inputs.log.strip(), tail)}" if tail else record
 
 
 def _said(last: Judged) -> str:

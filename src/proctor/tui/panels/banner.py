@@ -198,8 +198,10 @@ def _reason(why: str | None) -> str:
             return _ERRORS.get(word, safe_line(word, 60))
         case "request":
             return f"request #{safe_line(word, 12)} was not answered"
-        case "plateau":
-            return f"plateau, {safe_line(word, 40)}"
+        case "plateau" | "drift":
+            return f"{kind}, {safe_line(word, 40)}"
+        case "plan_rot":
+            return f"the plan names what is gone: {safe_line(word, 60).strip()}"
         case _:
             return _WHY.get(why or "", safe_line(why or "", 60))
 

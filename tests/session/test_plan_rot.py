@@ -23,7 +23,7 @@ if task == "1":
 Path("out.txt").open("a").write(task + "\\n")
 print(json.dumps({"proctor": "claim", "task": int(task), "status": "done"}), flush=True)
 """
-TEXTS = ("Tell parsing apart", "Document src/parser.py", "Make `read_row()` quick", "Write `src/new.py`")
+TEXTS = ("Tell parsing apart in `src/new.py`", "Document src/parser.py", "Make `read_row()` quick")
 
 
 def a_task(number: int, text: str) -> dict[str, object]:
@@ -78,15 +78,16 @@ def test_a_task_that_names_what_is_gone_waits_until_it_is_confirmed_or_revised(
     wait_until(lambda: is_parked(workspace), "parked")
     state = workspace.state()
     assert state is not None
-    assert [task.status for task in state.tasks] == [TaskStatus.DONE] * 2 + [TaskStatus.BLOCKED, TaskStatus.DONE]
+    assert [task.status for task in state.tasks] == [TaskStatus.DONE, TaskStatus.DONE, TaskStatus.BLOCKED]
     assert state.why == "plan_rot: read_row is gone"
     brief = Path(workspace.path, ".proctor/iterations/0002/brief.md").read_text()
     assert "this is the harness's own record" in brief
-    assert "All tasks are done" not in brief
+    assert "- task 1 is done: passed in iteration 1" in brief
+    assert "All tasks are done.\n> proctor: 2 of 3 tasks are not verified" in brief
 
     workspace.begin()
     third = wait_until(lambda: (o := asked(workspace)).id != second.id and o, "asked again")
-    planned(workspace, (*TEXTS[:2], "Make `rows()` quick", TEXTS[3]))
+    planned(workspace, (*TEXTS[:2], "Make `rows()` quick"))
     state = wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE and s, "done")
     closed = state.request(third.id)
     assert closed is not None
