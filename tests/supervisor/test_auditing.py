@@ -227,6 +227,12 @@ async def test_a_check_that_only_takes_too_long_without_a_part_catches_it_where_
     assert (row.caught, row.measured) == (2, 3)
 
 
+async def test_where_no_copy_can_be_made_nothing_is_measured(bed: Bed) -> None:
+    await two_hunks(bed)
+    row = bed.audit(lambda copy: PASSED if "ONE" in _text(copy / "a") else Verdict.INFRA)
+    assert (row.caught, row.measured, row.parts) == (0, 1, 3)
+
+
 async def test_a_thousand_hunks_are_sampled_within_the_time_and_the_next_run_goes_on(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

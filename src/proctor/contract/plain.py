@@ -170,6 +170,8 @@ def progress(contract: Contract, queue: Queue) -> Iterator[str]:
     share = contract.progress.regression
     during = f"after a pass for {share} % of an iteration's active time, and " if share else ""
     yield f"Checks of verified tasks run again {during}after the last task; one that fails opens its task again."
+    if audit := contract.progress.audit:
+        yield f"What the checks catch is measured in idle time, for {format_duration(audit)} of a session at most."
     yield _FAILED[contract.progress.on_failed]
     yield f"Tampering with what is frozen is undone, and {_TAMPERED[contract.progress.on_tampering]}."
     yield f"A change that looks made for the check is shown, and {_TAMPERED[contract.progress.on_suspicion]}."

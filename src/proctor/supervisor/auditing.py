@@ -234,6 +234,9 @@ class Auditor:
         while (outcome := audit.without_part(verdicts, unchanged)) is None:
             judged = self._run(task, work, part if len(verdicts) < RUNS else None, whole.slowest)
             seconds += judged.seconds
+            if judged.verdict is Verdict.INFRA and not judged.results:
+                outcome, reason = Outcome.UNCLEAR, judged.reason  # there was no copy that a check could run on
+                break
             if len(verdicts) < RUNS:
                 verdicts.append(judged.verdict)
                 reason = judged.reason
