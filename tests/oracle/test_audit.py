@@ -64,6 +64,10 @@ def test_comments_docstrings_and_blank_lines_are_no_part_that_a_check_could_see(
     told = OLD.replace(b"():\n", b'():\n    """It says so."""\n\n', 1)
     assert audit.parts_of("calc.py", told, diff(tmp_path, OLD, told)) == []
     assert audit.parts_of("notes.txt", told, diff(tmp_path, OLD, told)), "of a text nobody knows what it means"
+    spaced = b"a\n\nb\n"
+    assert audit.parts_of("golden.txt", spaced, diff(tmp_path, b"a\nb\n", spaced))
+    quoted = b'text = """\n# one\n"""\n'
+    assert audit.parts_of("a.py", quoted, diff(tmp_path, b'text = """\n"""\n', quoted))
     script = b"let a = 1\n// one\n"
     assert audit.parts_of("a.ts", script, diff(tmp_path, b"let a = 1\n", script)) == []
     broken = b"def (:\n" * 2

@@ -36,7 +36,6 @@ _COMMENT = {
         re.compile(rb"\s*(//.*)?$"),
     ),
 }
-_BLANK = re.compile(rb"\s*$")
 
 
 class Outcome(StrEnum):
@@ -226,11 +225,10 @@ def says_nothing(path: str, content: bytes, hunk: Hunk, *, deep: bool = True) ->
     """Whether a program means the same without a hunk: nothing in it but comments and blank lines; `deep`: or Python's
     docstrings."""
     suffix = path.rpartition("/")[2].rpartition(".")[2]
-    comment = _COMMENT.get(suffix, _BLANK)
-    if all(comment.match(line) for line in (*hunk.old, *_new(content, hunk))):
-        return True
-    small = deep and len(content) <= LARGEST_PARSED
-    return small and suffix in ("py", "pyi") and _same(content, without(content, hunk))
+    if suffix in ("py", "pyi") and deep and len(content) <= LARGEST_PARSED:
+        return _same(content, without(content, hunk))
+    comment = _COMMENT.get(suffix)
+    return comment is not None and all(comment.match(line) for line in (*hunk.old, *_new(content, hunk)))
 
 
 def _same(one: bytes, other: bytes) -> bool:
