@@ -18,7 +18,7 @@ from proctor.supervisor.named import _DEFINES, _TARGET, Told, gone_paths, gone_w
 BEFORE = {
     "src/parser.py": "class Parser:\n    def read_row(self, line):\n        return line\n\nMAX_ROWS = 3\n",
     "src/keep.py": "def kept(): pass\ndef called_elsewhere(): pass\n",
-    "src/use.py": "called_elsewhere()\n",
+    "src/use.py": "called_elsewhere(limits)\n",
     "src/app.py": "def main(): pass\n",
     "old/a.py": "",
     "old/b.py": "",

@@ -52,13 +52,27 @@ def pairs(
     return [Pair(text(d.path), _of(blobs, d.old_mode, d.old), _of(blobs, d.new_mode, d.new)) for d in chosen], left_out
 
 
-def mentioned(git: Git, tree: str, words: Sequence[str], but: Sequence[str]) -> set[str]:
-    """Those of some texts of one line that stand in a file of a tree, other than the paths in `but`."""
+def mentioned(git: Git, tree: str, words: Sequence[str], but: Sequence[str], *, whole: bool = False) -> set[str]:
+    """Those of some texts of one line that stand in a file of a tree, other than the paths in `but`; as a `whole` word,
+    if asked."""
     patterns = [part for word in words for part in ("-e", word)]
     if not patterns:
         return set()
     places = [".", *(f":(exclude,literal,top){path}" for path in but)]
-    out = git.run("grep", "-h", "-o", "-F", "-I", *patterns, tree, "--", *places, ok=(0, 1), work=git.gitdir)
+    out = git.run(
+        "grep",
+        "-h",
+        "-o",
+        "-F",
+        "-I",
+        *(["-w"] if whole else []),
+        *patterns,
+        tree,
+        "--",
+        *places,
+        ok=(0, 1),
+        work=git.gitdir,
+    )
     return set(out.decode("utf-8", "replace").splitlines())
 
 

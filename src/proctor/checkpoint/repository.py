@@ -228,9 +228,9 @@ class Store:
         old, new = self._objects.files_of(before, after)
         return contents.pairs(self._git, old, new, wanted)
 
-    def mentioned(self, commit: str, words: Sequence[str], but: Collection[str]) -> set[str]:
-        """Those of some words that stand in a file of a checkpoint, the paths in `but` left out."""
-        return contents.mentioned(self._git, self._objects.files_of(commit)[0], words, sorted(but))
+    def mentioned(self, commit: str, words: Sequence[str], but: Collection[str], *, whole: bool = False) -> set[str]:
+        """Those of some words that stand in a file of a checkpoint, the paths in `but` left out; as `whole` words."""
+        return contents.mentioned(self._git, self._objects.files_of(commit)[0], words, sorted(but), whole=whole)
 
     def annotate(self, name: str, commit: str, meta: bytes) -> str:
         """Name what a commit holds, with other bytes of the caller's beside it; the new commit. Durable."""

@@ -172,8 +172,8 @@ def _tunnel(state: State, window: int) -> _Said:
         return _Said(Light.QUIET, f"{why}, but nothing elsewhere is named")
     evidence = (f"iterations {', '.join(str(one.iteration) for one in run)}", *(f"{a.by}: {a.path}" for a in away))
     told = (
-        f"The last {len(run)} workers changed {folder}/ only. Elsewhere is open as well: "
-        f"{', '.join(dict.fromkeys(one.path for one in away[:5]))}. The rules at the end hold for all of the project."
+        f"The last {len(run)} workers changed {folder}/ only, and nothing was verified: look whether the cause lies "
+        "elsewhere. The rules at the end hold for the whole project."
     )
     light = Light.FIRING if len(run) >= 2 * window else Light.SUSPECT
     return _Said(light, f"{why}; {away[0].by} names {away[0].path}", evidence, run[-1].task, told)

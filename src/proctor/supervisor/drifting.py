@@ -105,9 +105,7 @@ def record(s: Session) -> None:
     """Write down each light that changed, and tell the operator of one that fires."""
     state = s.state
     for one in drift.lights(state):
-        known = state.drift.seen.get(one.drift)
-        light = state.drift.light(one.drift)
-        if one.light is light and (one.light is Light.QUIET or (known is not None and known.why == one.why)):
+        if one.light is state.drift.light(one.drift):
             continue
         why = safe_line(one.why, 300)
         evidence = tuple(safe_line(line, 300) for line in one.evidence[:MOST_EVIDENCE])
@@ -116,7 +114,7 @@ def record(s: Session) -> None:
                 drift=one.drift, light=one.light, why=why, evidence=evidence, task=one.task, iteration=state.iteration
             )
         )
-        if one.light is Light.FIRING and light is not Light.FIRING and one.drift not in TOLD_ELSEWHERE:
+        if one.light is Light.FIRING and one.drift not in TOLD_ELSEWHERE:
             s.notice(f"drift: {one.drift.replace('_', ' ')}: {why}", f"drift:{one.drift}")
 
 

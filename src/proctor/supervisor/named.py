@@ -125,7 +125,7 @@ def gone_words(store: Store, base: str, present: str, wanted: Names, but: Collec
     lost = sorted(defined - words)
     changed = {pair.path for pair in pairs}
     prose = {entry.path for entry in store.entries(present) if entry.path.lower().endswith(_PROSE)} if lost else set()
-    left = store.mentioned(present, lost, changed | prose | set(but)) if lost else set()
+    left = store.mentioned(present, lost, changed | prose | set(but), whole=True) if lost else set()
     found = {parts[word] for word in lost if word not in left}
     found |= {f"make {name}" for name in wanted.targets & targets} | {f"script {n}" for n in wanted.scripts & scripts}
     return sorted(found)
