@@ -39,7 +39,6 @@ _PLACED = re.compile(
     r"|(?:buildSrc|\.mvn|\.yarn/(?:releases|plugins))/.+)$"
 )
 """The same, by their place below that folder."""
-_MARKS = (".cargo/", ".config/", "wrapper/", "buildSrc/", ".mvn/", ".yarn/")
 _CI = re.compile(
     r"\.(?:github/(?:workflows|actions)|circleci|buildkite|husky|woodpecker)/.+"
     r"|\.(?:gitlab-ci|travis|drone|woodpecker|cirrus|appveyor|pre-commit-config)\.ya?ml|Jenkinsfile"
@@ -94,13 +93,14 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
     Deeper ones are the project's sources.
     """
     folder, _, name = path.rpartition("/")
-    if locks.is_lock(path):
+    if name in locks.MANIFESTS and locks.is_lock(path):
         return locks.is_odd(path, read())
-    if any(mark in path for mark in _MARKS) and (found := _PLACED.search(path)):
+    if ("." in folder or "wrapper" in folder or "buildSrc" in folder) and (found := _PLACED.search(path)):
         return not found.start() or path[: found.start()] in places
-    if settings.reader_of(path):
-        return (not folder or folder in places or name in _PYTHON_SETTINGS) and settings.part(path, read()) != {}
-    return ((not folder or folder in places) and bool(_BUILD.fullmatch(name))) or _runs_by_itself(path)
+    starts = not folder or folder in places
+    if (starts or name in _PYTHON_SETTINGS) and settings.reader_of(name):
+        return settings.part(path, read()) != {}
+    return (starts and bool(_BUILD.fullmatch(name))) or _runs_by_itself(path)
 
 
 def go_packages(paths: Iterable[str]) -> frozenset[str]:
