@@ -63,6 +63,7 @@ def status(given: argparse.Namespace) -> int:
         print(f"  plateau: {plateau['state']} {plateau['rule']}: {safe_line('; '.join(plateau['evidence']))}")
         if plateau["advice"]:
             print(f"    {safe_line(plateau['advice'])}")
+    _drift(found["drift"])
     _tampering(found["tampering"])
     for paths, said in ((found["quarantined"], _RENAMED), (found["autorun"], _CAREFUL)):
         if paths:
@@ -73,6 +74,13 @@ def status(given: argparse.Namespace) -> int:
         begin = "run" if (given.dir / "proctor.yaml").exists() else "init"
         print(f"  no session yet: begin with `proctor {begin}`")
     return ExitCode.DONE
+
+
+def _drift(found: dict[str, Any]) -> None:
+    """The lights that are lit; `proctor drift` has all."""
+    for name, one in found["lights"].items():
+        if one["light"] != "quiet":
+            print(f"  drift: {name.replace('_', ' ')} {one['light']}: {safe_line(one['why'], 300)}")
 
 
 def _tampering(found: dict[str, Any]) -> None:

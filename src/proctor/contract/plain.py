@@ -183,6 +183,14 @@ def progress(contract: Contract, queue: Queue) -> Iterator[str]:
             f"Only motion: {watched}. One of these alone is suspected, and the next brief says so; a plateau is two "
             f"together, one that holds on after that, and the last two at once. Then, in this order: {answers}."
         )
+    drift = contract.progress.drift
+    if drift.plan_rot:
+        yield "A task that names what was there and is gone waits for you, or for a plan that names it no more."
+    if times := drift.budget_runaway:
+        yield (
+            f"A task that has used {times / 2:g} times the median of the verified ones is narrowed, and at "
+            f"{times} times the session parks."
+        )
     if plateau.loops:
         circles = ", ".join(f"{_LOOPS[rule]} {times} times" for rule, times in plateau.loops.items())
         yield f"An iteration ends when its worker runs in circles: {circles}. Slow and changing polls are none."
