@@ -12,6 +12,7 @@ import msgspec
 from proctor.words import Dimension
 
 Id = int | str
+Number = int | float
 
 
 class Label(StrEnum):
@@ -26,10 +27,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     tool: str
     input: dict[str, Any] = {}
-    result: str | None = None
+    result: Any = None
     digest: str = ""
     error: bool | str = False
-    ms: int = 0
+    ms: Number = 0
     batch: int | None = None
     denied: bool = False
 
@@ -40,7 +41,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def said(self) -> str | None:
         """The output; of an error that is told in words, these."""
-        return self.error if self.result is None and isinstance(self.error, str) and self.error else self.result
+        said = self.error if self.result is None and isinstance(self.error, str) and self.error else self.result
+        return said if said is None or isinstance(said, str) else msgspec.json.encode(said, order="sorted").decode()
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,12 +69,12 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Spend(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one iteration used: tokens, micro-dollars, tool calls, active milliseconds."""
 
-    tokens: int = 0
-    micro: int = 0
-    calls: int = 0
-    ms: int = 0
+    tokens: Number = 0
+    micro: Number = 0
+    calls: Number = 0
+    ms: Number = 0
 
-    def of(self, dimension: Dimension) -> int:
+    def of(self, dimension: Dimension) -> Number:
         of = {Dimension.TOKENS: self.tokens, Dimension.COST: self.micro, Dimension.TOOL_CALLS: self.calls}
         return {**of, Dimension.WALL_CLOCK: self.ms}.get(dimension, 0)
 
@@ -121,7 +123,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     about: str = ""
     stuck_from: int | None = None
     seed: int | None = None
-    limits: dict[Dimension, int] = {}
+    limits: dict[str, Number] = {}
     windows: dict[str, int] = {}
 
 
@@ -142,7 +144,7 @@ class Trajectory(msgspec.Struct, frozen=True):
         return self.header.stuck_from or first
 
     @property
-    def tokens(self) -> int:
+    def tokens(self) -> Number:
         return sum(one.spend.tokens for one in self.iterations)
 
 

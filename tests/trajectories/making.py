@@ -1,72 +1,33 @@
-"""Small projects for scenes: modules whose functions are right or wrong, and checks that really run them."""
+"""What scenes are made of: small projects whose functions are right or wrong, checks that really run them, workers."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+
+from trajectories.form import Label
 
 Step = list[Any]
 Steps = list[Step]
 
+GIT = "git init -q; git config user.email w@example.org; git config user.name w; git add -A; git commit -qm start"
+
+# fmt: off
 MODULES = [
-    "invoice",
-    "ledger",
-    "roster",
-    "parcel",
-    "tariff",
-    "harbor",
-    "orchard",
-    "signal",
-    "kiln",
-    "ferry",
-    "beacon",
+    "invoice", "ledger", "roster", "parcel", "tariff", "harbor", "orchard", "signal", "kiln", "ferry", "beacon",
     "quarry",
 ]
 ACTS = [
-    "round",
-    "total",
-    "merge",
-    "parse",
-    "split",
-    "rank",
-    "trim",
-    "scale",
-    "shift",
-    "fold",
-    "pack",
-    "audit",
-    "sort",
-    "quote",
-    "index",
-    "clamp",
-    "weigh",
-    "draw",
+    "round", "total", "merge", "parse", "split", "rank", "trim", "scale", "shift", "fold", "pack", "audit",
+    "sort", "quote", "index", "clamp", "weigh", "draw",
 ]
 WORDS = [
-    "the",
-    "value",
-    "of",
-    "a",
-    "part",
-    "is",
-    "kept",
-    "until",
-    "its",
-    "turn",
-    "comes",
-    "and",
-    "then",
-    "goes",
-    "on",
-    "to",
-    "the",
-    "next",
-    "row",
-    "of",
-    "this",
-    "table",
+    "the", "value", "of", "a", "part", "is", "kept", "until", "its", "turn", "comes", "and", "then", "goes",
+    "on", "to", "the", "next", "row", "of", "this", "table",
 ]
+# fmt: on
 REMARKS = (
     "Now I see what is wrong.",
     "Let me look at it from the other side.",
@@ -77,6 +38,32 @@ REMARKS = (
     "One more detail was missing.",
     "That explains the failure.",
 )
+
+
+@dataclass
+class Scene:
+    """What is recorded: a workspace, what its worker does in each iteration, and what the run is to be called."""
+
+    name: str
+    label: Label
+    shape: str
+    about: str
+    tasks: list[dict[str, Any]]
+    files: dict[str, str]
+    iterations: list[Steps]
+    stuck_from: int | None = None
+    most: int = 9
+    budget: dict[str, Any] = field(default_factory=dict)
+    progress: dict[str, Any] = field(default_factory=dict)
+    approvals: dict[str, Any] = field(default_factory=dict)
+    setup: str = ""
+    answers: list[int] | None = None
+    """Statuses with which a provider answers, the last one again when there are no more."""
+    worker: str = "scripted"
+    script: dict[str, Any] = field(default_factory=dict)
+    """What a worker that decides for itself is told."""
+    sandbox: str = "none"
+    termination: dict[str, Any] = field(default_factory=dict)
 
 
 class Project:
@@ -167,3 +154,24 @@ class Project:
         if self.random.random() < 0.3:
             steps.append(self.tries(task))
         return [*steps, self.uses(about), ["claim", "done"]]
+
+
+def tempered(r: Random, temper: str, name: str, label: Label, shape: str, about: str, cases: int, **more: Any) -> Scene:
+    """A worker that decides by itself."""
+    p = Project(r, cases=cases)
+    script = {
+        "temper": temper,
+        "seed": r.randint(1, 10**6),
+        "module": p.path(),
+        "tests": p.tests(),
+        "check": " ".join(p.command()),
+        **more.pop("script", {}),
+    }
+    files = p.files(**more.pop("files", {}))
+    return Scene(name, label, shape, about, p.tasks(), files, [], worker="tempered", script=script, **more)
+
+
+def plain(name: str, label: Label, shape: str, about: str, p: Project, turns: list[Steps], **more: Any) -> Scene:
+    """A worker in plain shell."""
+    files = p.files(**more.pop("files", {}))
+    return Scene(name, label, shape, about, p.tasks(), files, turns, worker="plain", **more)

@@ -10,7 +10,6 @@ All plateau rules are off while a run is recorded, so that what comes after a wo
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import shlex
@@ -21,7 +20,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -30,10 +28,13 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from harness import Workspace
 from proctor.journal.store import NoJournal
 from proctor.supervisor.client import Client
 from trajectories.export import export
-from trajectories.form import Header, Label, Trajectory, write
+from trajectories.form import Header, Trajectory, write
+from trajectories.making import Scene, Steps
+from trajectories.scenes import scenes
 
 HERE = Path(__file__).parent
 SEEDS = {"first": 20, "second": 61}
@@ -48,35 +49,6 @@ COUNTER = "turns"
 """Where a worker within walls counts its turns: in no checkpoint, so that it is no change."""
 PATIENCE = 300.0
 """Seconds after which a run that does not end is given up."""
-
-Step = list[Any]
-Steps = list[Step]
-
-
-@dataclass
-class Scene:
-    """What is recorded: a workspace, what its worker does in each iteration, and what the run is to be called."""
-
-    name: str
-    label: Label
-    shape: str
-    about: str
-    tasks: list[dict[str, Any]]
-    files: dict[str, str]
-    iterations: list[Steps]
-    stuck_from: int | None = None
-    most: int = 9
-    budget: dict[str, Any] = field(default_factory=dict)
-    progress: dict[str, Any] = field(default_factory=dict)
-    approvals: dict[str, Any] = field(default_factory=dict)
-    setup: str = ""
-    answers: list[int] | None = None
-    """Statuses with which a provider answers, the last one again when there are no more."""
-    worker: str = "scripted"
-    script: dict[str, Any] = field(default_factory=dict)
-    """What a worker that decides for itself is told."""
-    sandbox: str = "none"
-    termination: dict[str, Any] = field(default_factory=dict)
 
 
 def contract(scene: Scene, plateau: dict[str, Any], upstream: str | None) -> dict[str, Any]:
@@ -192,6 +164,7 @@ def run(workspace: Path) -> int:
         while (code := child.poll()) is None:
             if time.monotonic() > deadline:
                 child.kill()
+                Workspace(workspace).settle()
                 raise TimeoutError(f"{workspace}: {log.read_text()[-2000:]}")
             deny(workspace, answered)
             time.sleep(0.1)
@@ -256,7 +229,7 @@ def main() -> None:
     into = given.into or HERE / given.half
     into.mkdir(parents=True, exist_ok=True)
     seed = SEEDS[given.half] if given.seed is None else given.seed
-    for scene in importlib.import_module(f"trajectories.scenes_{given.half}").scenes(seed):
+    for scene in scenes(given.half, seed):
         if given.only and not any(word in scene.name for word in given.only):
             continue
         begun = time.monotonic()

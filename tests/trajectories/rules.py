@@ -50,17 +50,17 @@ def ours(trajectory: Trajectory) -> Alarm | None:
 def signals(trajectory: Trajectory) -> Iterator[tuple[Alarm, Light]]:
     """All that the rules say of a run, had it gone on regardless: every circle and every standing that is not quiet."""
     windows = _windows(trajectory.header)
+    limits = {Dimension(name): limit for name, limit in trajectory.header.limits.items() if name in set(Dimension)}
     memory = Memory()
     used: dict[Dimension, int] = {}
     for one in trajectory.iterations:
         yield from _circles(one, {rule: windows[rule] for rule in LoopRule})
         memory = reduce(observe, events(one), memory)
-        for dimension in trajectory.header.limits:
-            used[dimension] = used.get(dimension, 0) + one.spend.of(dimension)
+        for dimension in limits:
+            used[dimension] = used.get(dimension, 0) + round(one.spend.of(dimension))
         if one.verified:
             used = {}
-        limits = trajectory.header.limits
-        spent = {name: Spent(used[name], limit) for name, limit in limits.items()} if used else {}
+        spent = {name: Spent(used[name], round(limit)) for name, limit in limits.items()} if used else {}
         found = standing(memory, {rule: windows[rule] for rule in Rule}, one.iteration, spent)
         memory = reduce(observe, rows(found, one.iteration), memory)
         if found.light is not Light.QUIET:
@@ -136,7 +136,9 @@ def _circles(one: Iteration, times: Mapping[LoopRule, int]) -> Iterator[tuple[Al
 def _call(call: Call) -> loops.Call:
     name = tools.NAMES.get(call.tool, call.tool)
     given = tools.canonical_input(call.input)
-    return loops.call(name, given, call.said, ok=not call.failed, ms=call.ms, batch=call.batch, digest=call.digest)
+    return loops.call(
+        name, given, call.said, ok=not call.failed, ms=round(call.ms), batch=call.batch, digest=call.digest
+    )
 
 
 def _windows(header: Header) -> dict[Rule | LoopRule, int]:

@@ -14,7 +14,7 @@ from proctor.journal import events as ev
 from proctor.journal.events import Row
 from proctor.words import Light
 
-from . import record, scenes_first
+from . import record
 from .form import Call, Malformed, Trajectory, files, read, write
 from .rules import (
     PUBLIC,
@@ -28,6 +28,7 @@ from .rules import (
     signals,
     three_idle_loops,
 )
+from .scenes import first_stuck
 from .score import left, not_beaten, scores
 
 HERE = Path(__file__).parent
@@ -86,7 +87,7 @@ def test_a_replay_says_what_the_session_itself_said(monkeypatch: pytest.MonkeyPa
 
     real = record.export
     monkeypatch.setattr(record, "export", export)
-    scene = scenes_first.same_error(Random(1))
+    scene = first_stuck.same_error(Random(1))
     one = record.record(scene, 1, plateau={})
     said = [
         (row.event.iteration, str(row.event.rule), str(row.event.light) if isinstance(row.event, ev.LoopSeen) else "")
@@ -114,6 +115,16 @@ def test_a_file_with_little_in_it_is_read(tmp_path: Path) -> None:
     assert alarm is not None
     assert alarm.iteration == 4
     assert ours(made(tmp_path, *many, windows={"same_failure": 0, "no_change": 0, "stalled": 0})) is None
+
+
+def test_numbers_and_results_of_other_kinds_are_taken_as_they_are(tmp_path: Path) -> None:
+    call = {"tool": "read", "input": {"path": "a"}, "result": {"b": [1]}, "ms": 0.5}
+    line = {"iteration": 1, "events": [call] * 4, "spend": {"tokens": 1.5}}
+    one = made(tmp_path, line, limits={"tokens": 1e6, "odd": 1})
+    assert one.iterations[0].events[0].said == '{"b":[1]}'
+    alarm = ours(one)
+    assert alarm is not None
+    assert alarm.calls == 4
 
 
 def test_a_verdict_without_a_digest_is_named_by_what_it_says(tmp_path: Path) -> None:
