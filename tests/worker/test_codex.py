@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.worker import tools
-from proctor.worker.base import Ask, Note, Result, Tool, Trouble, TurnEnded, Usage, Withdrawn
+from proctor.worker.base import Ask, Note, Tool, Trouble, TurnEnded, Usage, Withdrawn
 from proctor.worker.codex import REFUSALS, Codex
 from proctor.worker.codex_exec import CodexExec
 from proctor.worker.codex_items import unwrapped

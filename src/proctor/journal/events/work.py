@@ -65,8 +65,8 @@ class ClaimRecorded(Event, frozen=True, tag="claim_recorded"):
 
 
 class IterationEnded(Event, frozen=True, tag="iteration_ended"):
-    """The worker and all it started are gone. Sizes are of this iteration's change to the tree. `hindered` says what kept
-    it from its models at its end: such an iteration tells nothing of the work."""
+    """The worker and all it started are gone. Sizes are of this iteration's change to the tree. `hindered` says what
+    kept it from its models at its end: such an iteration tells nothing of the work."""
 
     iteration: int
     task: TaskId
