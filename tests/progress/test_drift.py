@@ -93,7 +93,7 @@ def test_what_a_task_names_and_is_gone_fires_until_it_is_confirmed_revised_or_do
     journal = Journal()
     journal.write(ev.PlanAccepted(plan="a", checkpoint="c1"), ev.PlanRotted(task=2, gone=("a.py", "read_row")))
     said = journal.of(Drift.PLAN_ROT)
-    assert (said.light, said.task, said.why) == (Light.FIRING, 2, "task 2 names what is gone: a.py and 1 more")
+    assert (said.light, said.task, said.why) == (Light.FIRING, 2, "a.py and 1 more gone, and task 2 names it")
     kept = journal.state
     journal.write(ev.PlanConfirmed(gone=("a.py", "read_row")))
     assert journal.of(Drift.PLAN_ROT).light is Light.QUIET

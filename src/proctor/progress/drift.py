@@ -111,7 +111,7 @@ def _rot(state: State, _: int) -> _Said:
     first = rotten[0]
     more = f" and {len(first.gone) - 1} more" if len(first.gone) > 1 else ""
     lines = tuple(f"task {one.task}: {name}" for one in rotten for name in one.gone)
-    return _Said(Light.FIRING, f"task {first.task} names what is gone: {first.gone[0]}{more}", lines, first.task, "")
+    return _Said(Light.FIRING, f"{first.gone[0]}{more} gone, and task {first.task} names it", lines, first.task, "")
 
 
 def _pollution(state: State, window: int) -> _Said:
@@ -125,18 +125,20 @@ def _pollution(state: State, window: int) -> _Said:
     undone = sum(one.undone for one in lately)
     stale = lately[-1].stale
     growing = len(lately) > 1 and grown > window
-    signs = [f"it grows by {format_count(grown)} tokens an iteration"] if growing else []
-    signs += [f"{counted(wrong, 'line')} in it contradicted by verdicts"] if wrong >= CONTRADICTED else []
-    signs += [f"the task list was written to in {counted(undone, 'iteration')}"] if undone >= CONTRADICTED else []
-    signs += [f"its end names {counted(len(stale), 'path')} that are gone"] if len(stale) >= STALE else []
+    signs = [f"the log grows by {format_count(grown)} tokens an iteration"] if growing else []
+    signs += [f"{counted(wrong, 'line')} of the log contradicted by verdicts"] if wrong >= CONTRADICTED else []
+    signs += (
+        [f"the harness's files were written to in {counted(undone, 'iteration')}"] if undone >= CONTRADICTED else []
+    )
+    signs += [f"the end of the log names {counted(len(stale), 'path')} that are gone"] if len(stale) >= STALE else []
     if not signs:
         return _Said(Light.QUIET, f"the log grows by {format_count(grown)} tokens an iteration")
     fires = len(signs) > 1 or (growing and grown > FLOOD * window)
     told = (
         "Hold to the harness's own record above, not to what the log says; write few lines, and only what is measured."
     )
-    evidence = (*signs, *(f"gone: {path}" for path in stale if len(stale) >= STALE))
-    return _Said(Light.FIRING if fires else Light.SUSPECT, f"the log: {signs[0]}", evidence, None, told)
+    evidence = (*signs[1:], *(f"gone: {path}" for path in stale if len(stale) >= STALE))
+    return _Said(Light.FIRING if fires else Light.SUSPECT, signs[0], evidence, None, told)
 
 
 def _gaming(state: State, window: int) -> _Said:
