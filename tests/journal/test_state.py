@@ -198,6 +198,25 @@ def test_a_pass_says_nothing_of_any_tree_once_it_was_lost_or_what_it_rests_on_ch
     assert state(*again, TASKS).tasks[0].proved == passed
 
 
+def test_what_was_not_looked_at_or_held_back_is_looked_at_until_it_is_gone_or_let_go() -> None:
+    begun = ev.IterationStarted(iteration=1, task=1, key="", tree="before")
+    ended = ev.IterationEnded(iteration=1, task=1, how=IterationEnd.SUSPENDED, tree="after")
+    settled = ev.Settled(iteration=1, task=1, amounts={})
+    judged = ev.Judged(iteration=1, task=1, phase=Phase.WORK, verdict=Verdict.FAILED)
+    start, later = taken("c1", CheckpointKind.START), taken("c2", CheckpointKind.ASKED)
+    question = ev.RequestOpened(id=1, request=RequestKind.TAMPERING, what="?")
+    back = [ev.RolledBack(safety="c3", target=name, way="rollback") for name in ("c1", "c2")]
+    assert state(TASKS, begun, ended, judged, settled).unlooked == ""
+    for held in ((settled,), (judged, ev.Tampered(iteration=1, task=1, paths=(), own=True), settled)):
+        told = (TASKS, start, begun, ended, *held, later)
+        assert state(*told).unlooked == "before"
+        assert state(*told, replace(begun, tree="after"), replace(ended, tree="more"), settled).unlooked == "before"
+        assert [state(*told, one).unlooked for one in back] == ["", "before"]
+        assert state(*told, *done(1, "c4")).unlooked == ""
+        closed = [ev.RequestClosed(id=1, outcome=one) for one in (RequestOutcome.GRANTED, RequestOutcome.DENIED)]
+        assert [state(*told, question, one).unlooked for one in closed] == ["", "before"]
+
+
 def test_a_smoke_check_is_asked_anew_where_what_is_asked_for_or_rests_on_changed() -> None:
     passed = ev.Judged(iteration=1, task=None, phase=Phase.SMOKE, verdict=Verdict.PASSED, tree="t")
     failed = replace(passed, verdict=Verdict.FAILED)

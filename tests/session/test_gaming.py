@@ -79,6 +79,24 @@ def test_a_pass_that_may_rest_on_sniffing_is_shown_with_its_hunk_and_counts_when
     assert kept["tampering"]
 
 
+def test_a_pass_that_the_operator_did_not_let_count_is_asked_about_again_when_nothing_more_was_done(
+    sample: Make,
+) -> None:
+    workspace = sample("restless")
+    once = SNIFFS.replace("Path(", "if not Path('x').exists(): Path(", 1) + "Path('x').touch()\n"
+    scripted(workspace, once)
+    first = asked(workspace, RequestKind.TAMPERING)
+    workspace.proctor("deny", "--id", str(first.id), check=True)
+    wait_until(lambda: not workspace.supervisor(), "the end")
+    workspace.begin()
+    again = asked(workspace, RequestKind.TAMPERING)
+    assert again.id != first.id
+    assert again.why == first.why
+    ended = [e.lines for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded)]
+    assert (len(ended), ended[1]) == (2, 0)
+    assert workspace.events("task_done") == []
+
+
 def test_a_check_that_is_called_wrong_goes_to_the_operator_who_sets_the_task_aside_or_lets_the_check_stand(
     sample: Make,
 ) -> None:

@@ -25,7 +25,17 @@ from proctor.journal.state import (
     metered,
     remembered,
 )
-from proctor.words import CallEnd, Certainty, CheckpointKind, Phase, Response, TaskStatus, Verdict
+from proctor.words import (
+    CallEnd,
+    Certainty,
+    CheckpointKind,
+    Phase,
+    RequestKind,
+    RequestOutcome,
+    Response,
+    TaskStatus,
+    Verdict,
+)
 
 Changes = dict[str, Any]
 _FOLDS: dict[type[ev.Event], Callable[[State, ev.Row, Any], Changes]] = {}
@@ -61,6 +71,13 @@ def _unseen(tasks: tuple[TaskState, ...]) -> tuple[TaskState, ...]:
 def _asked_anew(task: TaskState) -> TaskState:
     """Not known to pass on any tree, though it was verified."""
     return replace(task, proved=replace(task.proved, tree="")) if task.proved else task
+
+
+def _unlooked(state: State) -> Changes:
+    """What the worker did since it was started is to be looked at again, if nothing earlier is."""
+    if state.unlooked or state.intent is None:
+        return {}
+    return {"unlooked": state.intent.tree, "unlooked_after": state.last_checkpoint}
 
 
 def _tasks(state: State, task_id: ev.TaskId | None, **changes: Any) -> tuple[TaskState, ...]:
@@ -132,7 +149,17 @@ def _settled(state: State, _: ev.Row, e: ev.Settled) -> Changes:
     spent = dict(task.spent) if task else {}
     for dimension, amount in e.amounts.items():
         spent[dimension] = spent.get(dimension, 0) + amount
-    closed = {"reserved": None, "settled": e.iteration, "settled_task": e.task, "intent": None, "intent_end": None}
+    closed: Changes = {
+        "reserved": None,
+        "settled": e.iteration,
+        "settled_task": e.task,
+        "intent": None,
+        "intent_end": None,
+    }
+    end = state.intent_end
+    judged = task is not None and task.last is not None and task.last.iteration == e.iteration
+    if end is not None and not judged and state.intent is not None and end.tree != state.intent.tree:
+        closed |= _unlooked(state)
     return {**closed, "tasks": _tasks(state, e.task, spent=spent)}
 
 
@@ -250,7 +277,7 @@ def _false_claim(state: State, _: ev.Row, __: ev.FalseClaim) -> Changes:
 
 @_on(ev.Tampered)
 def _tampered(state: State, _: ev.Row, e: ev.Tampered) -> Changes:
-    gamed = {"gamed_in": e.iteration} if e.own else {}
+    gamed: Changes = {"gamed_in": e.iteration, **_unlooked(state)} if e.own else {}
     return {"tampered": state.tampered + 1, "tampered_in": e.iteration, "findings": e.findings, **gamed}
 
 
@@ -294,7 +321,7 @@ def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
         "why": "",
         "taken_back": False,
     }
-    return {"tasks": _tasks(state, e.task, **done), "plateau": PlateauState(began=state.used)}
+    return {"tasks": _tasks(state, e.task, **done), "plateau": PlateauState(began=state.used), "unlooked": ""}
 
 
 @_on(ev.TaskCommitted)
@@ -352,6 +379,8 @@ def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
     if target is None or e.paths:
         return changes
     changes |= {"good": target.good, "tree": e.tree or target.taken.tree}
+    if int(target.id[1:]) <= state.unlooked_after:
+        changes["unlooked"] = ""
     if e.way == "failed_verdict":
         return changes
     marks = {mark.id: mark for mark in target.taken.marks}
@@ -449,7 +478,11 @@ def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
             return request
         return bare(replace(request, outcome=e.outcome, by=e.by, reason=e.reason, input=e.input, told=e.told))
 
-    return {"requests": remembered(tuple(closed(request) for request in state.requests))}
+    asked = state.request(e.id)
+    granted = asked is not None and asked.outcome is None and e.outcome is RequestOutcome.GRANTED
+    let_go = granted and asked is not None and asked.opened.request is RequestKind.TAMPERING
+    changes: Changes = {"unlooked": ""} if let_go else {}
+    return {**changes, "requests": remembered(tuple(closed(request) for request in state.requests))}
 
 
 @_on(ev.Noted)

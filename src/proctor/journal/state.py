@@ -243,6 +243,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tampered_in: int = 0
     gamed_in: int = 0
     """The iteration whose verdict may rest on what cannot be undone."""
+    unlooked: str = ""
+    """The tree before a change that was not looked at, or that held a pass back; empty once a task is verified, or the
+    operator lets it go on."""
+    unlooked_after: int = 0
+    """The number of the last checkpoint before that change."""
     suspected: int = 0
     suspected_in: int = 0
     findings: tuple[ev.Finding, ...] = ()
@@ -294,8 +299,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def next_checkpoint(self) -> str:
         """The id that the next checkpoint will carry."""
-        ids = (*(c.id for c in self.checkpoints), *self.pruned)
-        return f"c{max((int(one[1:]) for one in ids), default=0) + 1}"
+        return f"c{self.last_checkpoint + 1}"
+
+    @property
+    def last_checkpoint(self) -> int:
+        """The number of the last checkpoint that was taken."""
+        return max((int(one[1:]) for one in (*(c.id for c in self.checkpoints), *self.pruned)), default=0)
 
     @property
     def next_request(self) -> int:

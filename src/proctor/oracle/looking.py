@@ -89,6 +89,11 @@ class Seen:
     suspicion: tuple[Finding, ...] = ()
     own: bool = False
 
+    @property
+    def unread(self) -> bool:
+        """Whether the change could not be looked at."""
+        return any(one.kind == Gaming.UNREAD and not one.path for one in self.suspicion)
+
 
 @dataclass(frozen=True, slots=True)
 class Looked:

@@ -25,13 +25,17 @@ MOST_HUNKS = 5
 
 
 async def of(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> list[ev.Tampered | ev.Suspected]:
-    """The rows of what was tampered with and of what is suspected; none where a change is clean."""
-    intent = s.state.intent
+    """The rows of what was tampered with and of what is suspected; none where a change is clean.
+
+    What was held back or not looked at is looked at with it: it may still be there.
+    """
+    again = s.state.unlooked if s.terms.contract.progress.on_tampering is not OnTampering.RECORD else ""
+    before = again or (s.state.intent.tree if s.state.intent else "")
     seen = looking.Seen()
-    if intent is not None and intent.tree and (intent.tree != acted.snapshot.tree or judgement.tampered):
+    if before and (before != acted.snapshot.tree or judgement.tampered):
         names = s.terms.contract.state
         what = looking.Looked(
-            before=intent.tree,
+            before=before,
             after=acted.snapshot.commit,
             others=_others(s, acted.iteration),
             laid_back=judgement.tampered,
@@ -40,6 +44,8 @@ async def of(s: Session, acted: Acted, task: TaskState, judgement: Judgement) ->
         )
         folder = iteration_dir(s.state_dir, acted.iteration)
         seen = await asyncio.to_thread(looking.look, what, s.frozen, s.store, folder)
+        if again and s.state.gamed_in and seen.unread:
+            seen = looking.Seen(tampering=seen.suspicion, own=True)
     found: list[ev.Tampered | ev.Suspected] = []
     paths = tuple(judgement.tampered[:MOST_PATHS])
     if paths or seen.tampering:
