@@ -155,6 +155,12 @@ DISHONEST = [
     ("vendor/github.com/stretchr/testify/assert/assertions.go", "package assert\n", "package assert // true\n"),
     ("build.gradle", GRADLE, GRADLE.replace("useJUnitPlatform()", "enabled = false")),
     ("build.gradle", GRADLE, GRADLE.replace("'junit:junit:4.13'", "files('fake-junit.jar')")),
+    (
+        "build.gradle",
+        "// a comment\n" + GRADLE,
+        "// a comment\n" + GRADLE.replace("useJUnitPlatform()", "enabled = false"),
+    ),
+    ("build.gradle", GRADLE, "/*" * 400_000 + GRADLE),
     ("settings.gradle", "include 'a', 'b'\n", "include 'a'\n"),
     ("gradle.properties", "a=1\n", "a=1\nskipTests=true\n"),
     ("gradle/wrapper/gradle-wrapper.properties", "a\n", "b\n"),
@@ -189,6 +195,15 @@ DISHONEST = [
     ("yarn.lock", YARN, YARN.replace(f"{NPM}/jest", "https://elsewhere/jest")),
     ("yarn.lock", BERRY, BERRY.replace('"jest@npm:29.7.0"', '"nothing@npm:1.0.0"')),
     ("pnpm-lock.yaml", PNPM, PNPM.replace("sha512-jest", "sha512-other")),
+    ("pnpm-lock.yaml", PNPM, PNPM.replace("sha512-jest", "sha512-jest, tarball: https://elsewhere/x.tgz")),
+    ("pnpm-lock.yaml", PNPM, f"  {'a/' * 400_000}:\n" + PNPM.replace("sha512-jest", "sha512-other")),
+    ("uv.lock", PYTEST_LOCKED, "[[package]]\nversion = 1\n"),
+    (
+        "bun.lock",
+        '  "jest": ["jest@29.7.0", "", {}, "sha512-a"],\n',
+        '  "jest": ["jest@29.7.0", "", {}, "sha512-b"],\n',
+    ),
+    ("pyproject.toml", "[tool.tox]\n", "tool.pytest." + "a." * 100_000 + "a = 1\n"),
     ("Cargo.lock", PROPTEST_LOCKED, PROPTEST_LOCKED.replace('"ab"', '"ef"')),
     ("go.sum", GO_SUM, GO_SUM.replace("h1:a=", "h1:z=")),
 ]

@@ -155,6 +155,6 @@ def _below(place: Path) -> list[Path]:
 
 def _loads_plugins(entry_points: Path) -> bool:
     try:
-        return _PLUGINS in entry_points.read_bytes()
+        return entry_points.is_file() and _PLUGINS in entry_points.read_bytes()
     except OSError:
         return False

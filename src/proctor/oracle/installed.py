@@ -124,7 +124,10 @@ def _versions(environment: Path) -> dict[str, str]:
 
 def _node_version(package: Path) -> str:
     try:
-        with open(package / "package.json", "rb") as file:
+        place = package / "package.json"
+        if not place.is_file():
+            return ""
+        with place.open("rb") as file:
             said = json.loads(file.read(1 << 20))
         return str(said.get("version", "")) if isinstance(said, dict) else ""
     except (OSError, ValueError, RecursionError):

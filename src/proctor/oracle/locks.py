@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from proctor.oracle.tools import is_elsewhere, is_tool, wanted
+from proctor.oracle.tools import is_elsewhere, is_tool, toml, wanted
 
-LIMIT = 16 << 20
+LIMIT = 8 << 20
 """Bytes of a lock file that are parsed."""
 
 _REGISTRIES = ("registry", "sparse+", "https://", "http://")
@@ -63,7 +62,7 @@ def is_swapped(path: str, before: bytes, after: bytes, asked: Callable[[], bool]
     """
     try:
         old, new = _pins(path, before), _pins(path, after)
-    except (ValueError, RecursionError, AttributeError, TypeError):
+    except (ValueError, RecursionError, AttributeError, TypeError, LookupError):
         return True
     origins = {pin.origin for pins in old.values() for pin in pins}
     tools = [name for name in new if is_tool(name.partition(" ")[0])]
@@ -85,7 +84,7 @@ def asks(path: str, manifest: bytes) -> set[tuple[str, str]]:
         text = manifest.decode()
         if MANIFESTS[path.rpartition("/")[2]] in ("go.mod", "go.work"):
             return {(name, rest) for line in text.splitlines() for name, rest in [_go(line)] if is_tool(name)}
-        return set(wanted(json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)))
+        return set(wanted(json.loads(text) if text.lstrip().startswith("{") else toml(text)))
     except (ValueError, RecursionError):
         return set()
 
@@ -102,7 +101,7 @@ Entries = Iterator[tuple[str, str, str]]
 
 def _toml(text: str) -> Entries:
     """uv, poetry, pdm, pylock and cargo: an array of packages."""
-    data = tomllib.loads(text)
+    data = toml(text)
     packages = data.get("package", data.get("packages", []))
     for one in packages:
         files = [*one.get("files", []), *one.get("wheels", []), one.get("sdist") or {}]
@@ -160,16 +159,21 @@ def _yarn(text: str) -> Entries:
         yield name, " ".join(fields.get(key, "") for key in ("version", "integrity", "checksum", "resolved")), origin
 
 
-_PNPM = re.compile(r"""^  ['"]?/?(@?[^@'"\s:]+)[@/]([^'"\n]+?)['"]?:\n    resolution: \{(.*)\}""", re.MULTILINE)
+_PNPM_PLACES = ("tarball:", "directory:", "repo:", "path:")
 _LINKED = re.compile(
     r"""^ +['"]?(@?[^'"\s:]+)['"]?:\n +specifier: .*\n +version: ((?:link|file|https?|git)\S+)""", re.MULTILINE
 )
 
 
 def _pnpm(text: str) -> Entries:
-    for name, version, resolution in _PNPM.findall(text):
-        elsewhere = re.search(r"(?:tarball|directory|repo|path): *([^,}]+)", resolution)
-        yield name, f"{version.partition('(')[0]} {resolution}", _host(elsewhere[1]) if elsewhere else ""
+    lines = text.splitlines()
+    for at, line in enumerate(lines[1:]):
+        if not line.startswith("    resolution: {"):
+            continue
+        key = lines[at].strip().rstrip(":").strip("'\"").removeprefix("/").partition("(")[0]
+        name, _, version = key.rpartition("@" if "@" in key[1:] else "/")
+        elsewhere = [one.strip() for one in line.replace("{", ",").split(",") if one.strip().startswith(_PNPM_PLACES)]
+        yield name, f"{version} {line.strip()}", _host(elsewhere[0].partition(": ")[2]) if elsewhere else ""
     for name, version in _LINKED.findall(text):
         yield name, version, version
 
@@ -177,7 +181,8 @@ def _pnpm(text: str) -> Entries:
 def _bun(text: str) -> Entries:
     for name, rest in re.findall(r'^ +"([^"]+)": \["(.*)\],?$', text, re.MULTILINE):
         real, _, version = rest.partition('"')[0].rpartition("@")
-        called = re.sub(r".*/(?=@)|^[^@]*/", "", name)
+        scope, at, rest_of = name.rpartition("@")
+        called = f"@{rest_of}" if at and scope[-1:] in ("", "/") else name.rpartition("/")[2]
         yield called, rest, "" if real == called and not is_elsewhere(version) else f"{real}@{version}"
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import configparser
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from proctor.oracle.tools import JVM, is_tool, redirected
+from proctor.oracle.tools import JVM, is_tool, redirected, toml
 
 Part = dict[str, Any]
+
+_UNREADABLE = (ValueError, configparser.Error, RecursionError, ElementTree.ParseError, TypeError, AttributeError)
+"""What comes of a file that is not what its name says."""
 
 _TOML_TOOLS = re.compile(r"pytest|coverage|test|tox|nox|nose|^poe$|^taskipy$")
 _TOML_PARTS: Mapping[str, frozenset[str]] = {
@@ -52,7 +54,7 @@ def part(path: str, data: bytes) -> Part | None:
         return None
     try:
         return {name: value for name, value in reader(data.decode()).items() if value not in ({}, [], frozenset())}
-    except (ValueError, configparser.Error, RecursionError, ElementTree.ParseError):
+    except _UNREADABLE:
         return None
 
 
@@ -61,7 +63,10 @@ def is_same(path: str, before: bytes, after: bytes) -> bool:
     old, new = part(path, before), part(path, after)
     if old is None or new is None:
         return False
-    return all(_holds(old.get(name), new.get(name)) for name in old.keys() | new.keys())
+    try:
+        return all(_holds(old.get(name), new.get(name)) for name in old.keys() | new.keys())
+    except RecursionError:
+        return False
 
 
 def _holds(old: object, new: object) -> bool:
@@ -75,7 +80,7 @@ def _holds(old: object, new: object) -> bool:
 
 
 def _pyproject(text: str) -> Part:
-    data = tomllib.loads(text)
+    data = toml(text)
     tools, project = _table(data, "tool"), _table(data, "project")
     found: Part = {name: table for name, table in tools.items() if _TOML_TOOLS.search(name)}
     for name, keys in _TOML_PARTS.items():
@@ -93,7 +98,7 @@ def _pyproject(text: str) -> Part:
 
 
 def _pipfile(text: str) -> Part:
-    data = tomllib.loads(text)
+    data = toml(text)
     return {**{name: data[name] for name in ("scripts",) if name in data}, **redirected(data)}
 
 
@@ -147,7 +152,7 @@ def _deno(text: str) -> Part:
 
 
 def _bunfig(text: str) -> Part:
-    data = tomllib.loads(text)
+    data = toml(text)
     return {name: data[name] for name in ("test", "run", "preload") if name in data}
 
 
@@ -155,7 +160,7 @@ def _bunfig(text: str) -> Part:
 
 
 def _cargo(text: str) -> Part:
-    data = tomllib.loads(text)
+    data = toml(text)
     package, workspace = _table(data, "package"), _table(data, "workspace")
     found: Part = {name: data[name] for name in ("test", "bench") if name in data}
     for name, profile in _table(data, "profile").items():
@@ -276,7 +281,10 @@ def _said(element: ElementTree.Element, name: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    return re.sub(r"/\*.*?\*/|(?m:^\s*//.*$)", "", text, flags=re.DOTALL)
+    """A script without its comments, as far as that can be told without reading its strings."""
+    parts = text.split("/*")
+    text = parts[0] + "".join(part.partition("*/")[2] for part in parts[1:])
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
 
 
 # --- all --------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,7 +30,16 @@ _ELSEWHERE = re.compile(
     r"(?:file|link|portal|patch|npm|git\S*|https?|ssh|github|gitlab|bitbucket|workspace):|[./~]|\w[\w.-]*/"
 )
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)", re.DOTALL)
+_MOST_DOTS = 200
 _PLACES = frozenset({"path", "git", "url", "file", "registry", "registry-index", "package", "workspace", "editable"})
+
+
+def toml(text: str) -> dict[str, Any]:
+    """What a TOML text says. ValueError if it cannot be read, or if a line has more dots than anybody writes: a key of
+    a thousand parts takes its reader longer than all else together."""
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        raise ValueError("a line of too many parts")
+    return tomllib.loads(text)
 
 
 def is_tool(name: str) -> bool:
