@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.repository import Store
 
 
@@ -30,7 +32,7 @@ def seen(top: Path) -> dict[str, tuple[object, ...]]:
     found: dict[str, tuple[object, ...]] = {}
     for path in sorted(top.rglob("*")):
         state = path.lstat()
-        content: object = None
+        content: object = attributes_of(os.fsencode(path)) if stat.S_ISDIR(state.st_mode) else None
         if stat.S_ISLNK(state.st_mode):
             content = os.readlink(path)
         elif stat.S_ISREG(state.st_mode):
@@ -54,6 +56,8 @@ def mess(tree: Path, outside: Path) -> None:
     (tree / "nested" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (tree / "tests" / "t.py").chmod(0o000)
     (tree / "tests").chmod(0o500)
+    with contextlib.suppress(OSError):  # not every file system has them
+        os.setxattr(tree / "src", "user.seen", b"once")
     (tree / "empty").rmdir()
     (tree / "run.sh").unlink()
     os.link(forged, tree / "run.sh")

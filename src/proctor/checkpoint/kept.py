@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence, Set
 from pathlib import Path
 
 from proctor.checkpoint.back.dress import Dresser
+from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.record import Manifest, is_below, parents, raw
 from proctor.checkpoint.store.objects import Objects, temporary_index
 from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, joined, split
@@ -64,7 +65,7 @@ def _without(git: Git, files: str, left_out: Collection[bytes]) -> str:
 
 def _clean(top: bytes, names: Set[bytes], umask: int) -> None:
     """Remove what has none of these names, or what git would not see to be changed, and give every folder the common
-    mode; no link is followed."""
+    mode and no attributes; no link is followed."""
     folders = {parent for name in names for parent in parents(name)}
     todo = [b""]
     while todo:
@@ -72,6 +73,8 @@ def _clean(top: bytes, names: Set[bytes], umask: int) -> None:
         place = top + b"/" + folder if folder else top
         if stat.S_IMODE(os.lstat(place).st_mode) != 0o777 & ~umask:
             os.chmod(place, 0o777 & ~umask)
+        for name, _ in attributes_of(place):
+            os.removexattr(place, name)
         with os.scandir(place) as entries:
             for entry in entries:
                 path = folder + b"/" + entry.name if folder else entry.name
