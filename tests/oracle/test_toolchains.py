@@ -247,6 +247,8 @@ def test_new_files_count_where_checks_start(project: Project, tree: Path) -> Non
         "calc/more_test.go": "package calc\n\nfunc TestMore(t *testing.T) {}\n",
         "other/main_test.go": "package other\n\nfunc TestMain(m *testing.M) {}\n",
         ".npmrc": "save-exact=true\n",
+        "src/calc.egg-info/entry_points.txt": "[console_scripts]\ncalc = calc:main\n",
+        "old.egg-info": "Metadata-Version: 1.0\n",
     }
     dishonest = {
         "web/jest.config.js": "",
@@ -257,6 +259,7 @@ def test_new_files_count_where_checks_start(project: Project, tree: Path) -> Non
         "buildSrc/build.gradle": "",
         "yarn.lock": BERRY.replace("jest@npm:29.7.0", "jest@file:fake"),
         "calc/main_test.go": "package calc\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n",
+        "src/calc.dist-info/entry_points.txt": "[a]\nb = c\n  [pytest11]\n  calc = calc.testing\n",
     }
     for path, text in {**honest, **dishonest}.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,8 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
     if ("." in folder or "wrapper" in folder or "buildSrc" in folder) and (found := _PLACED.search(path)):
         return not found.start() or path[: found.start()] in places
     starts = not folder or folder in places
-    if (starts or name in _PYTHON_SETTINGS) and settings.reader_of(name):
+    anywhere = name in _PYTHON_SETTINGS or settings.is_record(folder) or settings.is_record(name)
+    if (starts or anywhere) and settings.reader_of(path):
         return settings.part(path, read()) != {}
     return (starts and bool(_BUILD.fullmatch(name))) or _runs_by_itself(path)
 

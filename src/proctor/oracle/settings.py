@@ -117,6 +117,18 @@ def _ini(text: str) -> Part:
     return found
 
 
+def _records(text: str) -> Part:
+    """The plugins that the entry points of an installed package name, read as `importlib.metadata` does."""
+    found: Part = {}
+    group = ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("["):
+            group = line.strip("[]")
+        elif _PLUGINS.search(group):
+            found.setdefault(f"plugin {group}", []).append(line)
+    return found
+
+
 # --- node -------------------------------------------------------------------------------------------
 
 
@@ -334,8 +346,15 @@ _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.(?:txt|in)|co
 
 
 def reader_of(path: str) -> Callable[[str], Part] | None:
-    name = path.rpartition("/")[2]
+    folder, _, name = path.rpartition("/")
     reader = _READERS.get(name)
+    if is_record(name) or (name == "entry_points.txt" and is_record(folder)):
+        return _records
     if reader is None and name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
         return _requirements
     return reader
+
+
+def is_record(path: str) -> bool:
+    """Whether a folder, or a link to one, is taken for the record of an installed package wherever imports start."""
+    return path.lower().endswith((".dist-info", ".egg-info"))
