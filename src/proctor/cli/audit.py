@@ -63,10 +63,10 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         else f"checks catch {checks.percent(total)} of what is taken out of verified work"
     )
     for task in found["tasks"]:
-        tried = f"{task['measured']:,} of {task['parts']:,}" if task["parts"] else ""
+        tried = f"{task['measured']:,} of {task['parts']:,} tried" if task["parts"] else ""
         share = checks.percent(task["caught"])
-        row = f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 50):50} {share:>5}"
-        yield f"{row}  {tried:>12}  {'; '.join(remarks(task))}".rstrip()
+        row = f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 38):38} {share:>5}"
+        yield f"{row}  {tried:14}  {'; '.join(remarks(task))}".rstrip()
         for place in task["unverified"][:MOST]:
             yield f"         {where(place)}  {safe_line(place['why'], 200)}"
         more = len(task["unverified"]) - MOST + task["unverified_more"]
