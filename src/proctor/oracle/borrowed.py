@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from proctor.oracle import discovery, installed
+from proctor.oracle import discovery, installed, settings
 from proctor.oracle.frozen import Frozen, digest_of
 from proctor.oracle.tools import is_tool
 from proctor.trees import walk
@@ -61,10 +61,10 @@ def guarded(workspace: Path, environment: str) -> Iterator[str]:
         for entry in _entries(site) if not any(parent.is_symlink() for parent in (site, *site.parents[:2])) else ():
             if entry.name.partition(".")[0] in discovery.RUNNER_PACKAGES:
                 found += _below(entry)
+            elif settings.is_record(entry.name):
+                found += [entry / "entry_points.txt"] if _loads_plugins(entry / "entry_points.txt") else []
             elif discovery.is_discovery(f"{site.name}/{entry.name}"):
                 found.append(entry)
-            elif entry.suffix == ".dist-info" and _loads_plugins(entry / "entry_points.txt"):
-                found.append(entry / "entry_points.txt")
     return (str(path.relative_to(workspace)) for path in found if path.is_symlink() or path.is_file())
 
 
@@ -151,6 +151,14 @@ def _below(place: Path) -> list[Path]:
     if not place.is_dir() or place.is_symlink():
         return [place]
     return [Path(folder, name) for folder, _, names in walk(os.fspath(place)) for name in names]
+
+
+def plugins(site: Path) -> Iterator[str]:
+    """The top-level modules that test tools load by themselves from a folder of installed packages."""
+    for record in site.glob("*.dist-info/entry_points.txt"):
+        if _loads_plugins(record):
+            told = settings.part(f"{record.parent.name}/{record.name}", record.read_bytes()) or {}
+            yield from (line.partition("=")[2].strip().partition(".")[0] for one in told.values() for line in one)
 
 
 def _loads_plugins(entry_points: Path) -> bool:

@@ -69,6 +69,12 @@ _RUNNER_LIBRARY = frozenset(
 RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY
 """What test runners import. Other names of Python's library may be a project's own."""
 
+_EARLY = frozenset(
+    """bz2 decimal email ipaddress lzma ntpath numbers platform pygments quopri random readline unicodedata urllib
+    uuid""".split()  # noqa: SIM905 - a list to read
+)
+"""What pytest imports beside these before anything watches it."""
+
 _FROM = re.compile(rb"^[ \t]*from[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 
@@ -147,6 +153,12 @@ def top_module(path: str) -> str | None:
     if not slash or root not in _IMPORT_ROOTS:
         root, slash, rest = "", "", path
     return root + slash + rest.partition("/")[0].partition(".")[0]
+
+
+def is_early(path: str) -> bool:
+    """Whether a file would run in place of a module that pytest imports first: only as a whole, and at the top."""
+    rest = path.partition("/")[2]
+    return top_module(path) in _EARLY and (not rest or rest.startswith("__init__."))
 
 
 def imports(source: bytes) -> set[str]:

@@ -248,10 +248,11 @@ def _root(workspace: Path, name: str) -> str:
 
 
 def _from_elsewhere(names: Iterable[str], environments: Iterable[Path]) -> set[str]:
-    """Those of the names that Python's library or an installed package provides."""
+    """Those of the names that Python's library or an installed package provides, and the plugins that are installed."""
     folders = [site for top in (*environments, Path(sys.prefix)) for site in top.glob("lib*/python*/site-packages")]
     installed = {entry.name.partition(".")[0] for folder in folders for entry in folder.iterdir()}
-    return {name for name in names if name in sys.stdlib_module_names or name in installed}
+    plugins = {name for folder in folders for name in borrowed.plugins(folder)}
+    return plugins | {name for name in names if name in sys.stdlib_module_names or name in installed}
 
 
 def _sorted(items: Iterable[Item | None]) -> list[Item]:

@@ -89,7 +89,8 @@ def _is_in_the_way(path: str, frozen: Frozen) -> bool:
     if f"{module}/" not in path and module in frozen.roots:
         return True
     name = module.rpartition("/")[2]
-    return module not in frozen.modules and (name in discovery.RUNNER_MODULES or name in frozen.imports)
+    taken = name in discovery.RUNNER_MODULES or name in frozen.imports or discovery.is_early(path)
+    return taken and module not in frozen.modules
 
 
 def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
