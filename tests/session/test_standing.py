@@ -69,8 +69,8 @@ if os.environ["PROCTOR_TASK"] == "1":
     made.write_text("#!/bin/sh\\n")
     made.chmod(0o755)
 else:
-    made.unlink()
-    Path("two").touch()
+    made.unlink(missing_ok=True)
+    Path(os.environ["PROCTOR_TASK"]).touch()
 """
 
 
@@ -81,8 +81,7 @@ def test_what_cannot_be_run_again_is_asked_once_and_another_check_is_asked_of_wh
     (workspace.path / "tools" / "worker.py").write_text(UNMAKES)
     workspace.contract("on_failed: keep", "regression: 0")
 
-    def ask(first: list[str]) -> None:
-        checks = ((1, first), (2, ["test", "-e", "two"]))
+    def ask(*checks: tuple[int, list[str]]) -> None:
         tasks = [{"id": n, "task": f"t{n}", "check": {"run": run, "repeat": 0}} for n, run in checks]
         (workspace.path / "tasks.json").write_text(json.dumps(tasks))
 
@@ -92,14 +91,15 @@ def test_what_cannot_be_run_again_is_asked_once_and_another_check_is_asked_of_wh
 
     (workspace.path / "made").write_text("exit 1\n")
     (workspace.path / "made").chmod(0o755)
-    ask(["sh", "-c", "./made"])
+    ask((1, ["sh", "-c", "./made"]), (2, ["test", "-e", "2"]))
     run = workspace.start()
     wait_until(lambda: run.poll() is not None or ((s := workspace.state()) and s.open_requests), "an end, or a request")
     assert again() == [(1, Verdict.INFRA)]
     workspace.proctor("deny", "--id", "1", check=True)
     run.communicate()
 
-    ask(["test", "-e", "made"])
+    ask((1, ["test", "-e", "made"]), (2, ["test", "-e", "2"]), (3, ["test", "-e", "3"]))
     output, _ = workspace.start("--once").communicate()
-    assert again()[1:3] == [(1, Verdict.FAILED)] * 2, output
+    assert again()[1:] == [(1, Verdict.FAILED), (1, Verdict.FAILED), (2, Verdict.PASSED)], output
     assert "it passed last" not in output
+    assert len(workspace.events("iteration_started")) == 3, "another worker than the one that was asked for"

@@ -252,8 +252,9 @@ async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
     outcome.record(s, iteration, decision, facts.standing)
     ending = await outcome.apply(s, desk, decision)
     s.append(ev.Decided(iteration=iteration, move=decision.move, why=decision.why))
-    if ending is None and s.options.once and s.state.open_tasks:
-        return Ending(SessionStatus.PARKED, "operator")
+    if ending is None and s.options.once:  # one worker, also where the last checks open a task again
+        ending = None if s.state.open_tasks else await outcome.finish(s, desk)
+        return ending or Ending(SessionStatus.PARKED, "operator")
     s.heed()
     if facts.start_failures:
         await s.pause(BACK_OFF[min(facts.start_failures, len(BACK_OFF)) - 1])
