@@ -181,3 +181,20 @@ def test_test_tools_of_pnpm_and_vendored_packages_are_frozen_too(project: Projec
     frozen = project.freeze("tests", ignored=["node_modules", "vendor"])
     assert frozen.borrowed == ("node_modules", "vendor")
     assert {item.path for item in frozen.guarded} == {tool, "node_modules/chai/index.js"}
+
+
+def test_a_new_program_stands_before_none_of_the_systems_and_a_new_library_for_tests_is_honest(
+    project: Project,
+) -> None:
+    project.write("node_modules/jest/package.json", "jest\n")
+    project.freeze("tests", ignored=["node_modules"])
+    honest = ("node_modules/.bin/left", "node_modules/supertest/index.js")
+    dishonest = ("node_modules/.bin/node", "node_modules/jest/node_modules/expect/index.js", "node_modules/mocha/x.js")
+    for path in (*honest, *dishonest):
+        project.write(path, "#!/bin/sh\necho forged\n", 0o755)
+    judgement = project.judge(
+        ["sh", "-c", f"PATH=node_modules/.bin:$PATH command -v left; command -v node; cat {honest[1]}"]
+    )
+    assert judgement.tampered == dishonest
+    assert project.log(judgement).startswith("node_modules/.bin/left\n/")
+    assert "forged" in project.log(judgement)

@@ -251,6 +251,7 @@ def test_new_files_count_where_checks_start(project: Project, tree: Path) -> Non
         "old.egg-info": "Metadata-Version: 1.0\n",
     }
     dishonest = {
+        "node_modules/.bin/node": "",
         "web/jest.config.js": "",
         "web/.npmrc": "script-shell=/bin/true\n",
         ".cargo/config.toml": "",

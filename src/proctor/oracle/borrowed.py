@@ -10,13 +10,13 @@ project's sources may, but one that was changed in place cannot be laid back, an
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from proctor.oracle import discovery, installed, settings
-from proctor.oracle.frozen import Frozen, digest_of
-from proctor.oracle.tools import is_tool
+from proctor.oracle.frozen import Frozen, digest_of, is_within
+from proctor.oracle.tools import is_program, is_runner, is_tool
 from proctor.trees import walk
 
 Binds = tuple[tuple[Path, Path], ...]
@@ -114,6 +114,7 @@ def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple
             raise Removed(f"{environment} is gone, and the checks need it", [environment])
         binds.append((top, top))
     before = {item.path: item for item in frozen.guarded}
+    tools = {tool for path in before if (tool := discovery.vendored(path))}
     now = {path for environment in frozen.borrowed for path in guarded(workspace, environment)}
     for path in sorted(before.keys() | now):
         item, place = before.get(path), workspace / path
@@ -122,7 +123,7 @@ def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple
         if place.parent.name == discovery.CACHE:
             stale.add(place.parent)
         elif item is None:
-            if place.parent.name not in ("bin", ".bin"):
+            if not _may_come(path, tools):
                 binds.append((nothing, place))
                 changed.append(path)
         elif path not in now or item.link is not None or place.is_symlink():
@@ -135,6 +136,17 @@ def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple
         raise Removed(f"{paths[0]}{more} was changed where it is installed; install it anew", [*paths, *changed])
     binds += [(no_files, place) for place in sorted(stale) if place.is_dir() and not place.is_symlink()]
     return tuple(binds), tuple(changed)
+
+
+def _may_come(path: str, tools: Collection[str]) -> bool:
+    """Whether what is new among `guarded` files changes nothing by standing there: most programs, and packages beside
+    the `tools` that were there, which somebody has to ask for."""
+    *_, folder, name = path.split("/")
+    if folder in ("bin", ".bin"):
+        return not is_program(name)
+    tool = discovery.vendored(path)
+    alone = tool is not None and not is_within(tool, tools)
+    return alone and not is_runner(str(tool).rpartition("node_modules/")[2])
 
 
 def _same(place: Path, link: str | None, digest: str) -> bool:

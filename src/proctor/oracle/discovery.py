@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from proctor.oracle import locks, settings
-from proctor.oracle.tools import is_tool
+from proctor.oracle.tools import is_program, is_tool
 
 OWN = frozenset({".git", ".proctor"})
 """Folders at the top that belong to nobody's tests."""
@@ -236,4 +236,5 @@ def _runs_by_itself(path: str) -> bool:
         name in _ANYWHERE
         or (name.partition(".")[0] in _START_UP and name.endswith(_IMPORTABLE))
         or (name.endswith(".pth") and folder.rpartition("/")[2] in _SITE)
+        or (folder.endswith("node_modules/.bin") and is_program(name))
     )

@@ -25,6 +25,15 @@ _GO = (
 )
 JVM = re.compile(r"junit|testng|mockito|assertj|hamcrest|spock|kotest|surefire|failsafe|jacoco")
 _TOOL = re.compile("|".join((_PYTHON, _NODE, _RUST, _GO)))
+_RUNNER = re.compile(
+    r"(?:jest|vitest|mocha|ava|tap|tape|uvu|jasmine|karma|cypress|playwright)(?:-cli|-core)?|karma-.+|_mocha|nyc|c8"
+    r"|@playwright/test|pytest|py\.test|coverage|tox|nox"
+)
+_SYSTEM = re.compile(
+    r"(?:ba|da|z)?sh|env|node(?:js)?|np[mx]|pnpm|pnpx|yarn|corepack|bunx?|deno|g?make|python[\d.]*|cargo|rustc|go|gradle"
+    r"|mvn|java|git|timeout|uv|poetry|pdm|hatch|true|false|test|cat|cmp|diff|[ef]?grep|g?sed|[gm]?awk|find|xargs|sort"
+    r"|head|tail|wc|tr|echo|printf|expr|jq|curl"
+)
 
 _ELSEWHERE = re.compile(
     r"(?:file|link|portal|patch|npm|git\S*|https?|ssh|github|gitlab|bitbucket|workspace):|[./~]|\w[\w.-]*/"
@@ -45,6 +54,16 @@ def toml(text: str) -> dict[str, Any]:
 def is_tool(name: str) -> bool:
     """Whether a package of this name is part of what runs tests."""
     return bool(_TOOL.fullmatch(name.lower().replace("_", "-")))
+
+
+def is_program(name: str) -> bool:
+    """Whether a program of this name runs tests, or is one of the system's that checks are made of."""
+    return bool(_RUNNER.fullmatch(name) or _SYSTEM.fullmatch(name))
+
+
+def is_runner(name: str) -> bool:
+    """Whether a node package of this name starts tests, or is loaded unasked by one that does."""
+    return bool(_RUNNER.fullmatch(name))
 
 
 def is_elsewhere(source: str) -> bool:
