@@ -299,6 +299,19 @@ def test_failures_beyond_those_that_a_row_names_are_counted_too() -> None:
         assert memory_from(session.events).iterations[-1].fewer
 
 
+@pytest.mark.parametrize("module", ["tests/m.py", "m", "tests.m"])
+def test_a_module_that_cannot_be_loaded_stands_for_its_tests(module: str) -> None:
+    tests = [f"{module}::t{n}" if "/" in module else f"tests.m.C.t{n}" for n in range(9)]
+    honest = Session(ALL)
+    honest.baseline("b", [module])
+    for left in range(9, 1, -1):
+        assert honest.iteration(f"d{left}", lines=5 * left, failing=tests[:left]) == []
+    breaks = Session({Rule.STALLED: 3})
+    breaks.baseline("b", tests)
+    found = [breaks.iteration(f"d{n}", failing=[module] if n % 2 else tests) for n in range(3)]
+    assert found[-1] == [Rule.STALLED], "to break the import is no advance"
+
+
 def test_as_few_failures_as_before_are_no_advance() -> None:
     session = Session()
     session.baseline("b", ("a", "b"))

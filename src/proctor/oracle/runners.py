@@ -14,6 +14,7 @@ import msgspec
 
 from proctor.oracle import witness
 from proctor.oracle.commands import Kind
+from proctor.testids import holds
 from proctor.text import safe_line
 from proctor.words import Verdict
 
@@ -106,7 +107,7 @@ def compare(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> dict
             continue
         if now is not None:
             broken[name] = "test " + now
-        elif outcome is Outcome.PASSED or not any(_holds(name, other) for other in after):
+        elif outcome is Outcome.PASSED or not any(holds(name, other) for other in after):
             broken[name] = "test disappeared"
     return broken
 
@@ -123,7 +124,3 @@ def _id(name: str) -> str:
     if len(name) > ID_LIMIT:
         name = name[: ID_LIMIT - 16] + "~" + hashlib.sha256(name.encode()).hexdigest()[:15]
     return safe_line(name, ID_LIMIT)
-
-
-def _holds(group: str, name: str) -> bool:
-    return name.startswith((group + "::", group + "/", group + " > ")) or f".{group}." in f".{name}."

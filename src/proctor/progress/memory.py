@@ -11,7 +11,7 @@ that is no longer selected (`blocked`, `review`) leave with it. Nothing that a w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import msgspec
@@ -28,6 +28,7 @@ from proctor.journal.events import (
     TaskId,
     TaskMoved,
 )
+from proctor.testids import holds
 from proctor.words import IterationEnd, Phase, Rule, TaskStatus, Verdict
 
 KINDS = (
@@ -52,6 +53,7 @@ NO_FAILURE = frozenset({Verdict.PASSED, Verdict.INFRA})
 RING = 8
 """How many different verdicts of a task are remembered, so that going to and fro between failures is no change."""
 
+_MET = 200
 _EXAMPLES = 3
 _SET_ASIDE = ("plateau:", "budget:")
 """Why a task is blocked that could not be done; one that the operator drops says nothing about the run."""
@@ -99,11 +101,14 @@ class Iteration(msgspec.Struct, frozen=True):
 
 
 class Verdicts(msgspec.Struct, frozen=True):
-    """What checks said about one task so far: the last digests, the fewest failing ids (None: never known)."""
+    """What checks said about one task so far: the last digests, the fewest failing ids (`more`: those without a
+    name; none: never known), and the last of all that ever failed."""
 
     task: TaskId
     digests: tuple[str, ...] = ()
-    fewest: int | None = None
+    fewest: tuple[str, ...] = ()
+    more: int = 0
+    met: tuple[str, ...] = ()
 
 
 class SetAside(msgspec.Struct, frozen=True):
@@ -174,11 +179,14 @@ def _judged(memory: Memory, event: Judged, task: TaskId) -> Memory:
             return memory
         return _with(memory, replace(judged, verdict=event.verdict))
     count = event.failures or len(event.failing)
-    after = Verdicts(
-        task,
-        digests=(*(one for one in known.digests if one != event.digest), event.digest)[-RING:],
-        fewest=min(filter(None, (known.fewest, count)), default=None),
-    )
+    met = tuple(dict.fromkeys((*known.met, *event.failing)))[-_MET:]
+    more = count - len(event.failing)
+    first = not (known.fewest or known.more)
+    fewer = bool(count) and not first and _size(event.failing, more, met) < _size(known.fewest, known.more, met)
+    digests = (*(one for one in known.digests if one != event.digest), event.digest)[-RING:]
+    after = replace(known, digests=digests, met=met)
+    if fewer or first:
+        after = replace(after, fewest=event.failing, more=more)
     memory = replace(memory, tasks=(*(one for one in memory.tasks if one.task != task), after))
     if event.phase is Phase.BASELINE:
         return memory
@@ -189,10 +197,16 @@ def _judged(memory: Memory, event: Judged, task: TaskId) -> Memory:
         failures=count,
         examples=event.failing[:_EXAMPLES],
         new=judged.new or event.digest not in known.digests,
-        fewer=judged.fewer or (known.fewest is not None and 0 < count < known.fewest),
+        fewer=judged.fewer or fewer,
         check=event.check,
     )
     return _with(memory, judged)
+
+
+def _size(failing: Sequence[str], more: int, met: Sequence[str]) -> int:
+    """How many tests fail, as far as is known: a module that cannot be loaded stands for its tests that ever failed."""
+    held = (sum(one in name and name != one and holds(one, name) for name in met) for one in failing)
+    return more + sum(max(1, count) for count in held)
 
 
 def _nudged(memory: Memory, event: PlateauSignal) -> Memory:
