@@ -224,3 +224,16 @@ def test_what_was_undone_is_told_by_its_kind(project: Project, tree: Path) -> No
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text("x = 1\n")
     assert {path: kind(path, project.frozen) for path in undo(tree, project.frozen)} == kinds
+
+
+def test_what_a_make_file_would_include_is_awaited(project: Project, tree: Path) -> None:
+    project.write("Makefile", "test:\n\tpytest\ninclude mk/*.make\n-include .env *.d $(wildcard x/*)\n")
+    project.write("mk/a.make", "A = 1\n")
+    refreeze(project, tree, "tests")
+    honest = {"calc.d": "calc.o: calc.h \\\n  add.h\n", "mk/deep/x.make": "", "env/.env": "A=1\n"}
+    dishonest = {"mk/z.make": "test:\n\ttrue\n", ".env": "SHELL=/bin/true\n", "z.d": "test:\n\ttrue\n"}
+    for path, text in {**honest, **dishonest}.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    (tree / "mk/a.make").write_text("A = 2\n")
+    assert set(undo(tree, project.frozen)) == {*dishonest, "mk/a.make"}

@@ -14,6 +14,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
@@ -104,6 +105,7 @@ def freeze(
             modules=sorted(modules),
             imports=sorted(imports - {module.rpartition("/")[2] for module in modules}),
             borrowed=environments,
+            awaited=sorted(recorder.awaited),
             skipped=sorted(recorder.skipped),
         )
         (stage / MANIFEST).write_bytes(manifest)
@@ -125,6 +127,7 @@ class _Recorder:
         self.files = files
         self.imports: set[str] = set()
         self.skipped: set[str] = set()
+        self.awaited: set[str] = set()
         self.size = 0
         files.mkdir()
 
@@ -162,9 +165,16 @@ class _Recorder:
         while queue:
             item = queue.pop()
             with open(self.files / item.digest, "rb") as file:
-                names = set(mentions.named(item.path, file.read(mentions.LIMIT)))
-            for place in {os.path.normpath(f"{top}/{name}") for name in names for top in (".", _folder(item.path))}:
-                if place in known or place.startswith(("..", "/")) or is_within(place, {*discovery.OWN, *ignored}):
+                data = file.read(mentions.LIMIT)
+            places = _places(item.path, mentions.named(item.path, data))
+            if mentions.is_make(item.path):
+                patterns = _places(item.path, mentions.included(data))
+                self.awaited |= patterns
+                places |= {
+                    place for one in patterns for place in glob(one, root_dir=self.workspace, include_hidden=True)
+                }
+            for place in places:
+                if place in known or is_within(place, {*discovery.OWN, *ignored}):
                     continue
                 if not anew(place) or not _is_file(self.workspace, place):
                     continue
@@ -226,6 +236,12 @@ def _declared(
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0] or "."
+
+
+def _places(path: str, names: Iterable[str]) -> set[str]:
+    """Where names in a file may lead to within the workspace: from its own folder, or from the top."""
+    found = {os.path.normpath(f"{top}/{name}") for name in names for top in (".", _folder(path))}
+    return {place for place in found if not place.startswith(("..", "/"))}
 
 
 def _is_file(workspace: Path, path: str) -> bool:

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
-from proctor.oracle import discovery
+from proctor.oracle import discovery, mentions
 from proctor.text import safe_line
 
 MANIFEST, FILES, CURRENT = "manifest.json", "files", "current"
@@ -46,7 +46,7 @@ class Frozen:
     `modules` are the top-level modules that were there, `imports` the names that frozen files take from elsewhere: a
     new module of such a name would stand before the real one. `borrowed` are the ignored environments that checks use
     where they stand, `guarded` the part of them that starts test runners, `trees` the manifest of each as a whole
-    (`installed.py`). `skipped` names what could not be frozen.
+    (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not.
     """
 
     rev: str
@@ -59,6 +59,7 @@ class Frozen:
     borrowed: tuple[str, ...]
     skipped: tuple[str, ...]
     trees: tuple[Item, ...] = ()
+    awaited: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:
@@ -87,6 +88,10 @@ class Frozen:
     def protects(self, path: str) -> bool:
         """Whether a path is, or lies inside, a declared protected path."""
         return is_within(path, self.roots)
+
+    def awaits(self, path: str) -> bool:
+        """Whether a make file includes a file of this path as soon as there is one."""
+        return any(mentions.is_match(path, pattern) for pattern in self.awaited)
 
 
 def is_within(path: str, places: Collection[str]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 LIMIT = 256 << 10
 """Bytes of a file that are looked through."""
@@ -33,6 +34,7 @@ _OF_PYTEST = frozenset(
 )
 _FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
 _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
+_MORE = re.compile(rb"^\t|[=;$]|\A\xff", re.MULTILINE)
 _LOADED = re.compile(
     r"""\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|testRunner|runner|resolver|testSequencer
     |snapshotResolver|preset|reporters?|environment|transform|require)["']?\s*:\s*(\[[^\]]*\]|\{[^}]*\}|["'][^"'\n]*["'])""",
@@ -58,12 +60,35 @@ def named(path: str, data: bytes) -> Iterator[str]:
     if name in _OF_PYTEST:
         modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
         yield from (f"{module.replace('.', '/')}.py" for module in modules if _is_own_plugin(module))
-    if name.endswith(".mk") or name.lower().endswith("makefile"):
-        for names in _INCLUDE.findall(text):
-            yield from (one for one in names.split() if "$" not in one and "*" not in one)
+    if is_make(name):
+        yield from (one for one in included(data) if not _is_pattern(one))
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
         for value in _LOADED.findall(text):
             yield from _QUOTED.findall(value)
+
+
+def is_make(path: str) -> bool:
+    return path.endswith(".mk") or path.lower().endswith("makefile")
+
+
+def included(data: bytes) -> Iterator[str]:
+    """The files that a make file includes, by name or as a pattern, as written."""
+    for names in _INCLUDE.findall(data[:LIMIT].decode(errors="replace")):
+        yield from (one for one in names.split() if "$" not in one)
+
+
+def is_match(path: str, pattern: str) -> bool:
+    """Whether a path is what a pattern of `make` stands for, in which nothing stands for a slash."""
+    return path.count("/") == pattern.count("/") and fnmatchcase(path, pattern)
+
+
+def says_more(path: str, data: bytes) -> bool:
+    """Whether an included file does more than name what others are made from, as compilers write it."""
+    return not path.endswith(".d") or bool(_MORE.search(data))
+
+
+def _is_pattern(name: str) -> bool:
+    return not {"*", "?", "["}.isdisjoint(name)
 
 
 def _is_own_plugin(module: str) -> bool:

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from proctor.oracle import discovery, locks, settings
+from proctor.oracle import discovery, locks, mentions, settings
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
@@ -77,6 +77,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
         or _is_in_the_way(path, frozen)
         or discovery.is_added_discovery(path, lambda: _read(tree / path), frozen.places)
         or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, lambda: _read(tree / path)))
+        or (frozen.awaits(path) and mentions.says_more(path, _read(tree / path)))
         or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
     )
 

@@ -54,8 +54,7 @@ async def adopt(s: Session) -> None:
         return
     changes = await asyncio.to_thread(s.store.diff, seen, taken.commit, ignored=True)
     mine = frozenset(change.path for change in changes)
-    frozen = s.frozen
-    if any(path in frozen.by_path or frozen.protects(path) or discovery.is_discovery(path) for path in mine):
+    if any(_counts(s.frozen, path) for path in mine):
         await freeze_anew(s, mine)
 
 
@@ -74,6 +73,10 @@ def made_meanwhile(workspace: Path, state_dir: Path, state: State) -> tuple[str,
     roots = frozen.roots if frozen else ()
     gone = (root for root in roots if frozen and not any(is_within(item.path, (root,)) for item in frozen.items))
     return tuple(root for root in gone if os.path.lexists(workspace / root))
+
+
+def _counts(frozen: Frozen, path: str) -> bool:
+    return path in frozen.by_path or frozen.protects(path) or discovery.is_discovery(path) or frozen.awaits(path)
 
 
 def _earlier(state_dir: Path, state: State) -> Frozen | None:
