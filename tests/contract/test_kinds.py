@@ -69,6 +69,7 @@ NO_RUN = "run: missing: the command, as a list of words such as [pytest, -q]; or
          "progress.checks[0].expect: equals: is for what stands at a `json` path; name that"),
         ("{run: [x], expect: {golden: ../g}}", "progress.checks[0].expect: golden: '../g' leaves the workspace"),
         ("{run: [x], artifact: ''}", "progress.checks[0].artifact: path: should not be empty"),
+        ("{run: [x], artifact: {equals: a}}", "progress.checks[0].artifact: path: missing"),
         ("{run: [x], artifact: /etc/passwd}",
          "progress.checks[0].artifact: path: '/etc/passwd' is not a path relative to the workspace"),
         ("{run: [x], artifact: {path: a, equals: ./a}}", "progress.checks[0].artifact: equals: is the artifact "

@@ -97,6 +97,9 @@ def test_it_says_what_survives_what_proves_and_who_decides(explained: Explained)
     assert "Read-only to the worker: tests." in text
     assert "Hidden from the worker: secrets." in text
     assert "For tasks that name no check: `sh -c 'exit 0'` within 5m." in text
+    again = str(explained(WHOLE.replace('0"]}', '0"], repeat: 2}, {artifact: a.js, repeat: 0}')))
+    assert "`sh -c 'exit 0'` within 5m (and again 2 times)." in again
+    assert "For tasks that name no check: a.js is there and not empty; not repeated." in again
     assert "Reported only: `ls`" in text
     assert "What the worker says is a claim." in text
     assert "proctor, never the worker: it is over when every task holds a passed verdict, and then `ls -l`" in text
@@ -191,6 +194,7 @@ def test_what_is_named_and_not_there_is_told(explained: Explained, monkeypatch: 
         WHOLE.replace("[sh, agent]", "[./agent, run.py]")
         .replace("[tests/]", "[tests/, fixtures/]")
         .replace("hide: [secrets/]", "hide: [secrets/], environment: {tools: [no-such-tool]}")
+        .replace('[sh, -c, "exit 0"]', "[python3, gone.py]")
         + "gateway: {upstream: {a: {base_url: 'https://a.example', key: env:NO_SUCH_KEY}}}\n"
     )
     assert told.warnings == (
@@ -198,6 +202,7 @@ def test_what_is_named_and_not_there_is_told(explained: Explained, monkeypatch: 
         "./agent is not there",
         "no-such-tool is not on PATH",
         "run.py, which the worker's command names, is not there",
+        "gone.py, which a check runs, is not there: it cannot pass",
         "gateway.upstream.a: NO_SUCH_KEY is not set in your environment",
     )
 

@@ -243,6 +243,12 @@ def test_a_rule_that_compares_needs_two_and_one_is_not_silently_off(refusal: Ref
     assert f"{rule} compares at least 2; 0 switches it off" in line
 
 
+def test_more_false_claims_than_are_looked_at_are_refused_and_do_not_switch_the_light_off(refusal: Refusal) -> None:
+    base = "".join(line for line in SMALLEST.splitlines(keepends=True) if not line.startswith("progress"))
+    (line,) = refusal(f"{base}progress: {{checks: [{{run: [x]}}], drift: {{premature_victory: 11}}}}\n")
+    assert "progress.drift: premature_victory counts among the last ten claims" in line
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

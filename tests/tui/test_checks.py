@@ -47,6 +47,11 @@ def test_the_table_has_each_task_and_every_place_that_nothing_verifies() -> None
     assert "\x1b" not in "".join(shown)
 
 
+def test_as_long_as_nothing_is_measured_the_page_says_what_measures_it() -> None:
+    assert any("proctor audit" in plain(one) for one in checks.page(a_view(), 80))
+    assert not any("`proctor audit`" in plain(one) for one in checks.page(measured(ROW), 80))
+
+
 def test_the_log_tells_what_was_found_and_the_first_place() -> None:
     entry = from_row(ev.Row(seq=1, at=NOW, token=1, event=ROW))
     assert entry

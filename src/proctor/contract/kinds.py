@@ -126,6 +126,7 @@ def _read(keys: dict[str, Any], kind: type[_Rule], loose: bool) -> _Rule:
         rule = msgspec.convert(keys, kind, strict=not loose)
     except msgspec.ValidationError as error:
         what, _, key = str(error).partition(" - at `$.")
+        what = re.sub(r"^Object missing required field `(\w+)`$", r"\1: missing", what)
         raise ValueError(": ".join(filter(None, (key.rstrip("`"), what)))) from error
     for key in kind.__struct_fields__:
         text = getattr(rule, key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ SHORT_SPEC = 4_096
 MANY_FILES = 2_000
 LARGE_SIZE = 200 << 20
 """Ignored files, and their bytes, from which on a warning says that nothing there can be undone."""
+_SCRIPTS = (".py", ".sh", ".js")
+_INTERPRETER = re.compile(r"(.*/)?(python[\d.]*|sh|bash|node)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,15 +213,18 @@ def _absent(contract: Contract, workspace: Path) -> Iterator[str]:
             yield f"{path} is a link to {place}, which is not protected: only the link is"
     final = contract.termination.final
     command = contract.worker.command or ()
-    checks = (*contract.progress.checks, *([final] if final else []))
+    checks = (*contract.progress.checks, *filter(None, (contract.progress.smoke, final)))
     runs = [(check.optional, run) for check in checks for run in (check.run, check.page and check.page.run) if run]
     programs = {run[0] for optional, run in runs if optional or "/" in run[0]}
     for program in sorted(programs | set(contract.state.environment.tools) | set(command[:1])):
         if not ((workspace / program).exists() if "/" in program else shutil.which(program)):
             yield f"{program} is not {'there' if '/' in program else 'on PATH'}"
     for word in command[1:]:
-        if word.endswith((".py", ".sh", ".js")) and not (workspace / word).exists():
+        if word.endswith(_SCRIPTS) and not (workspace / word).exists():
             yield f"{word}, which the worker's command names, is not there"
+    for script in dict.fromkeys(run[1] for _, run in runs if _INTERPRETER.match(run[0]) and run[1:]):
+        if script.endswith(_SCRIPTS) and not (workspace / script).exists():
+            yield f"{script}, which a check runs, is not there: it cannot pass"
     for name, upstream in contract.gateway.upstream.items():
         kind, _, variable = (upstream.key or "").partition(":")
         if kind == "env" and variable not in os.environ:

@@ -274,6 +274,12 @@ class DriftLights(Section):
     budget_runaway: Count = USUAL[Drift.BUDGET_RUNAWAY]
     """Times the median of a verified task at which a task parks the session; at half of them it is narrowed."""
 
+    @model_validator(mode="after")
+    def _claims(self) -> DriftLights:
+        if self.premature_victory > 10:
+            raise ValueError("premature_victory counts among the last ten claims; 0 switches it off")
+        return self
+
     @property
     def windows(self) -> dict[Drift, int]:
         """All of them."""

@@ -241,5 +241,9 @@ def _hard(contract: Contract, dimension: Dimension, terms: Ceiling) -> str:
 
 def _shown(check: Check) -> str:
     limit, told = format_duration(int(check.timeout * 1000)), "; ".join(check.fact.told)
-    shown = f"`{shlex.join(check.run)}` within {limit}" if check.run else "a check"
+    if check.repeat != 1:
+        told += f"{'; ' if told else ''}{f'and again {check.repeat} times' if check.repeat else 'not repeated'}"
+    if not check.run:
+        return told
+    shown = f"`{shlex.join(check.run)}` within {limit}"
     return f"{shown} ({told})" if told else shown

@@ -13,6 +13,7 @@ ABOUT = (
     "Of each verified change one part after the other is taken out, and its check is run on what is left.",
     "A part without which it passes is verified by nothing.",
 )
+HOW = "It is done in a session's idle time, or by `proctor audit` once no session runs here."
 _SHARE, _TRIED = 6, 16
 
 
@@ -23,7 +24,7 @@ def page(view: View, room: int) -> list[Line]:
         return [line(("No session.", Role.DIM))]
     known = {one.task: one for one in checks.audits(state)}
     found = [line((checks.said(state).capitalize() + ".", Role.STRONG)), ()]
-    found += [line((said, Role.DIM)) for said in ABOUT]
+    found += [line((said, Role.DIM)) for said in (*ABOUT, *(() if known else (HOW,)))]
     for task in state.tasks:
         one = known.get(task.id) or Audited(task=task.id, why="not measured yet")
         found += [(), _row(f"{task.id} {task.task}", one, room)]
