@@ -196,8 +196,10 @@ class Journal(Reader):
         return super().state()
 
     def close(self) -> None:
-        super().close()
-        self._pen.close()
+        """Once a commit that is under way in a thread is over."""
+        with self._writing:
+            super().close()
+            self._pen.close()
 
     def append(self, *events: Event) -> st.State:
         """Write all of `events` in one transaction, or none; returns the state after them.
