@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.text import safe_block, safe_id, safe_line
+from proctor.text import file_name, safe_block, safe_id, safe_line
 
 NASTY = st.text(
     st.one_of(
@@ -120,3 +120,10 @@ def test_importing_it_loads_nothing_beyond_the_standard_library() -> None:
     code = f"import sys, proctor.text; print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"
+
+
+def test_file_names_differ_where_the_texts_do() -> None:
+    assert file_name("14") == "14"
+    names = {file_name(text) for text in ("14", "1/4", "1_4", "é", "ü", "..", "a" * 70, "a" * 71, "\ud800")}
+    assert len(names) == 9
+    assert all(safe_id(name, 80) == name for name in names)

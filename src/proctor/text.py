@@ -7,6 +7,7 @@ in proportion to what they show rather than to what they were given, and do not 
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 LINE_LIMIT = 2_000
@@ -57,6 +58,12 @@ def safe_id(text: str | bytes, limit: int = ID_LIMIT) -> str:
     """A word fit for a file name or a ref: letters, digits, `.`, `_`, `-`; never empty, hidden or an option."""
     head, _ = _head(text, limit)
     return _NOT_ID.sub("_", head)[:limit].lstrip(".-").rstrip(".") or "_"
+
+
+def file_name(text: str) -> str:
+    """As `safe_id`, and another one for each text: what had to be changed has a digest at its end."""
+    name = safe_id(text)
+    return name if name == text else f"{name}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def _head(text: str | bytes, room: int) -> tuple[str, bool]:

@@ -46,7 +46,12 @@ def test_a_broken_project_is_mended_first_and_a_lost_task_is_open_again(sample: 
     of = {phase: [(e.iteration, e.task, e.verdict) for e in judged if e.phase is phase] for phase in Phase}
     assert of[Phase.WORK] == [(1, 1, Verdict.PASSED), (2, 2, Verdict.PASSED), (3, 1, Verdict.PASSED)]
     assert of[Phase.REPEAT] == of[Phase.WORK]
-    assert of[Phase.SMOKE] == [(0, None, Verdict.PASSED), (1, None, Verdict.FAILED), (2, None, Verdict.PASSED)]
+    assert of[Phase.SMOKE] == [
+        (0, None, Verdict.PASSED),
+        (1, None, Verdict.FAILED),
+        (2, None, Verdict.PASSED),
+        (3, None, Verdict.PASSED),
+    ]
     assert of[Phase.REGRESSION] == [(2, 1, Verdict.FAILED), (2, 1, Verdict.FAILED), (3, 2, Verdict.PASSED)]
     started = [e for e in workspace.events("iteration_started") if isinstance(e, ev.IterationStarted)]
     assert [e.repair for e in started] == [False, True, False]

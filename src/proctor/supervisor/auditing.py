@@ -30,7 +30,7 @@ from proctor.sandbox.running import Backend
 from proctor.supervisor import policies
 from proctor.supervisor.parts import Without, Work, ends, work_of
 from proctor.supervisor.terms import opened
-from proctor.text import safe_id, safe_line
+from proctor.text import file_name, safe_line
 from proctor.trees import remove_tree
 from proctor.words import Phase, TaskStatus, Verdict
 
@@ -289,7 +289,7 @@ class Auditor:
     def _run(self, task: TaskState, work: Work, part: Part | None, slowest: float | None) -> Judgement:
         """What the checks say of the verified tree, without a part, held against what they said before the work."""
         judged = self._judge(task.checks, work.after, Without(self.store, work, part), slowest)
-        before = load_judgement(self.folder / "checks" / f"baseline-{safe_id(str(task.id))}")
+        before = load_judgement(self.folder / "checks" / f"baseline-{file_name(str(task.id))}")
         return compare(before, judged) if before is not None else judged
 
     def _judge(self, checks: tuple[ev.CheckFact, ...], commit: str, store: Without, slowest: float | None) -> Judgement:

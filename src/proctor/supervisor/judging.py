@@ -21,7 +21,7 @@ from proctor.progress import fingerprint
 from proctor.supervisor import policies
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Interrupted, Session
-from proctor.text import safe_id, safe_line
+from proctor.text import file_name, safe_line
 from proctor.trees import remove_tree
 from proctor.words import AtSoft, CheckpointKind, IterationEnd, Phase, TaskStatus, Verdict
 
@@ -97,7 +97,7 @@ def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
 
 def baseline_folder(s: Session, task: ev.TaskId) -> Path:
     """Where the judgement of a task's check before the work is kept."""
-    return s.state_dir / "checks" / f"baseline-{safe_id(str(task))}"
+    return s.state_dir / "checks" / f"baseline-{file_name(str(task))}"
 
 
 def before(s: Session, task: ev.TaskId) -> Judgement | None:

@@ -234,12 +234,13 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
     failure = await standing.at_end(s)
     if any(now.status is not before.status for now, before in zip(s.state.tasks, tasks, strict=True)):
         return None
-    failure = failure or await judging.final(s)
+    if failure is None and (said := await judging.final(s)):
+        failure = f"the final check: {said}"
     if not any(task.status is TaskStatus.DONE for task in tasks):
         return Ending(SessionStatus.PARKED, "operator")
     if failure is None:
         return Ending(SessionStatus.DONE, None)
-    return await _review(s, desk, None, f"the final check: {failure}")
+    return await _review(s, desk, None, failure)
 
 
 async def _review(s: Session, desk: Desk, task: ev.TaskId | None, what: str) -> Ending | None:

@@ -12,7 +12,7 @@ from proctor.oracle.check import Judgement
 from proctor.supervisor import judging
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
-from proctor.text import safe_id
+from proctor.text import file_name
 from proctor.words import Phase, TaskStatus, Verdict
 
 TWICE = 2
@@ -50,9 +50,8 @@ async def after(s: Session, acted: Acted) -> None:
 
 
 async def at_end(s: Session) -> str | None:
-    """Run the check of every verified task again on what is there now; the first that could not be run, in a line.
-
-    One that does not pass, or not twice, opens its task again.
+    """Run the smoke check and that of every verified task again on what is there now; in a line what cannot be run, or
+    that the smoke check fails. A task whose check does not pass, or not twice, is open again.
     """
     snapshot = await s.timeline.snapshot("regression")
     for task in _due(s, snapshot):
@@ -60,7 +59,8 @@ async def at_end(s: Session) -> str | None:
         now = s.state.task(task.id)
         if now is not None and now.status is TaskStatus.DONE and now.proved == task.proved:
             return f"the check of task {task.id} cannot be run again"
-    return None
+    await smoke(s)
+    return f"the smoke check: {s.state.broken.reason}" if s.state.broken else None
 
 
 def _due(s: Session, snapshot: Snapshot) -> list[TaskState]:
@@ -82,7 +82,7 @@ async def _again(s: Session, task: TaskState, snapshot: Snapshot, iteration: int
 
 
 async def _judge(s: Session, task: TaskState, snapshot: Snapshot, iteration: int, name: str) -> Judgement:
-    folder = s.state_dir / "checks" / f"again-{safe_id(str(task.id))}-{name}"
+    folder = s.state_dir / "checks" / f"again-{file_name(str(task.id))}-{name}"
     where = judging.Where(snapshot, iteration, task.id, folder)
     judgement = await judging.held(s, task.checks, where, folder, judging.before(s, task.id))
     s.append(judging.judged(judgement, snapshot.tree, iteration=iteration, task=task.id, phase=Phase.REGRESSION))

@@ -23,7 +23,7 @@ from proctor.journal.stream import stream_path
 from proctor.supervisor import retention
 from proctor.supervisor.retention import Dispensable
 from proctor.supervisor.timeline import Timeline
-from proctor.text import safe_id, safe_line
+from proctor.text import file_name, safe_line
 from proctor.trees import remove_tree, walk
 from proctor.units import counted, format_size
 
@@ -136,7 +136,7 @@ class Sweeper:
         for path in _entries(self._folder / "parked"):
             if _SHELF.fullmatch(path.name) and not retention.shelved(path, commits) and _is_old(path, before):
                 yield path
-        baselines = {f"baseline-{safe_id(task)}" for task in retention.open_baselines(state)}
+        baselines = {f"baseline-{file_name(str(task))}" for task in retention.open_baselines(state)}
         for path in _entries(self._folder / "checks"):
             if path.name.startswith("baseline-") and path.name not in baselines | logs and _is_old(path, before):
                 yield path
