@@ -7,12 +7,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
 from proctor.errors import Unrecoverable
 from proctor.journal import events as ev
+from proctor.journal import store
 from proctor.journal.store import SNAPSHOT_EVERY, Fenced, Journal, NoJournal, Reader
 from proctor.words import Dimension, Level, SessionStatus, TaskStatus
 
@@ -101,6 +104,29 @@ def test_the_version_changes_when_somebody_commits(path: Path) -> None:
         assert reader.version() == before
         journal.append(ev.Noted(text="x"))
         assert reader.version() != before
+
+
+def test_a_journal_is_closed_only_once_no_thread_writes_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(path)
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(event: ev.Event) -> bytes:
+        begun.set()
+        go.wait(30)
+        return ev.encode(event)
+
+    monkeypatch.setattr(store, "encode", slow)
+
+    with ThreadPoolExecutor(2) as pool:
+        wrote = pool.submit(journal.commit, ev.Noted(text="x"))
+        begun.wait(30)
+        closed = pool.submit(journal.close)
+        assert not wait({closed}, timeout=0).done
+        go.set()
+        wrote.result(30)
+        closed.result(30)
+    with Reader(path) as reader:
+        assert [row.event for row in reader.rows()] == [ev.Noted(text="x")]
 
 
 def test_there_is_no_journal_is_said_with_the_command_that_begins_one(path: Path) -> None:
