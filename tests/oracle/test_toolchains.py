@@ -274,8 +274,12 @@ def test_what_frozen_files_name_is_frozen_if_it_is_called_like_a_check(project: 
         "check.sh": "bash scripts/run-tests.sh && python app.py --selftest && sh deploy.sh\n",
         "scripts/run-tests.sh": "node ci/report.js; python check_links.py\n",
         "ci/report.js": "",
-        "Makefile": "include build/rules.make\n-include absent.mk\ntest:\n\t./tests.sh\n\tbash ../outside/test.sh\n",
-        "build/rules.make": "",
+        "Makefile": "include build/rules.mk\n-include absent.mk\ntest:\n\t./tests.sh\n\tbash ../outside/test.sh\n",
+        "build/rules.mk": "\tpytest -c build/py.cfg \\\n  && eslint -c lint.json\n",
+        "package.json": '{"scripts": {"t": "nyc mocha -r ./init.js --config=build/m.json && node -r ./work.js a.js"}}',
+        "build/py.cfg": "",
+        "init.js": "",
+        "build/m.json": "",
         "tests.sh": "",
         "jest.config.js": "x = {setupFiles: ['<rootDir>/src/polyfill.js'], moduleNameMapper: {a: './src/a.js'}}",
         "src/polyfill.js": "",
@@ -284,7 +288,7 @@ def test_what_frozen_files_name_is_frozen_if_it_is_called_like_a_check(project: 
         "pytest.ini": "[pytest]\naddopts = -q -p no:cacheprovider -p own_plugin --path=x\n",
         "own_plugin.py": "",
     }
-    work = ("app.py", "deploy.sh", "check_links.py", "src/a.js", "pytest_shop.py")
+    work = ("app.py", "deploy.sh", "check_links.py", "src/a.js", "pytest_shop.py", "lint.json", "work.js")
     for path, text in named.items():
         project.write(path, text)
     for path in work:

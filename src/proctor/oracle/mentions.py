@@ -2,7 +2,7 @@
 
 A command may as well name the work itself (`bash deploy.sh --dry-run`), which must never be frozen: so of the scripts
 that are named only those count that are called or placed like tests and checks. What a make file includes, and what a
-node runner is told to load beside the tests, counts by its name alone.
+runner is told to load beside the tests, counts by its name alone.
 """
 
 from __future__ import annotations
@@ -37,12 +37,21 @@ _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 _MORE = re.compile(rb"^\t|[=;$]|\A\xff", re.MULTILINE)
 _LOADED = re.compile(
     r"""\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|testRunner|runner|resolver|testSequencer
-    |snapshotResolver|preset|reporters?|environment|transform|require)["']?\s*:\s*(\[[^\]]*\]|\{[^}]*\}|["'][^"'\n]*["'])""",
+    |snapshotResolver|preset|reporters?|environment|transform|require)["']?\s*:\s*(\[[^\]]{0,2000}\]|\{[^}]{0,2000}\}|["'][^"'\n]*["'])""",
     re.VERBOSE,
 )
 _PLUGINS = re.compile(
-    r"""\bpytest_plugins\s*=\s*(\[[^\]]*\]|\([^)]*\)|["'][^"'\n]*["'])|(?<!\S)["']?-p["', =]*(?!no:)([A-Za-z_][\w.]*)"""
+    r"""\bpytest_plugins\s*=\s*(\[[^\]]{0,2000}\]|\([^)]{0,2000}\)|["'][^"'\n]*["'])|(?<!\S)["']?-p["', =]*(?!no:)([A-Za-z_][\w.]*)"""
 )
+_STARTS = re.compile(
+    r"(?<![\w@.-])(?:pytest|py\.test|unittest|nose2|jest|vitest|_?mocha|ava|tap|karma|jasmine|playwright|cypress"
+    r"|nyc|c8|tox|nox)(?![\w/.-])|(?<!\S)--test(?!\S)"
+)
+_TOLD = re.compile(
+    r"(?<!\S)(?:--(?:require|import|loader|experimental-loader|file|config(?:-file)?|reporters?|preset|setup\w*)|-[rc])"
+    r"(?:=|\s+)['\\]*(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:[cm]?[jt]sx?|jsonc?|py|ini|toml|cfg|conf|ya?ml))(?![\w./-])"
+)
+_COMMANDS = re.compile(r'[;&|\n"]+')
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
 
@@ -56,6 +65,9 @@ def named(path: str, data: bytes) -> Iterator[str]:
     """The paths that a file names, as written: from its own folder, or from the workspace's top."""
     text = data[:LIMIT].decode(errors="replace")
     name = path.rpartition("/")[2]
+    for command in _COMMANDS.split(text.replace("\\\n", " ")):
+        if _STARTS.search(command):
+            yield from _TOLD.findall(command)
     yield from (found for found in _SCRIPT.findall(text) if _is_of_checks(found))
     if name in _OF_PYTEST:
         modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
