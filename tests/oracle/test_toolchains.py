@@ -59,6 +59,7 @@ BERRY = """__metadata:
   checksum: ab
 """
 PNPM = "lockfileVersion: '9.0'\n\npackages:\n\n  jest@29.7.0:\n    resolution: {integrity: sha512-jest}\n"
+DENO = '{"imports": {"@std/assert": "jsr:@std/assert@1"}}'
 SCRIPTS = {"test": "jest", "build": "tsc"}
 
 
@@ -82,6 +83,7 @@ def copy(project: Project, tree: Path, *protect: str) -> None:
 
 
 HONEST = [
+    ("deno.json", DENO, DENO.replace("assert@1", "assert@2").replace("}}", ', "@std/fs": "jsr:@std/fs@1"}}')),
     ("package.json", package(scripts=SCRIPTS), package(scripts={**SCRIPTS, "docs": "typedoc", "preview": "x"})),
     (
         "package.json",
@@ -153,6 +155,9 @@ DISHONEST = [
         "# github.com/stretchr/testify v1.9.0 => ./fake\n",
     ),
     ("vendor/github.com/stretchr/testify/assert/assertions.go", "package assert\n", "package assert // true\n"),
+    ("Cargo.toml", CARGO, CARGO + "[workspace.dependencies]\nproptest = { path = 'fake' }\n"),
+    ("Cargo.toml", CARGO, CARGO + "[target.'cfg(unix)'.dev-dependencies]\nproptest = { path = 'fake' }\n"),
+    ("deno.json", DENO, DENO.replace("jsr:@std/assert@1", "./fake.ts")),
     ("build.gradle", GRADLE, GRADLE.replace("useJUnitPlatform()", "enabled = false")),
     ("build.gradle", GRADLE, GRADLE.replace("'junit:junit:4.13'", "files('fake-junit.jar')")),
     (

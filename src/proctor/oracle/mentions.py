@@ -41,7 +41,8 @@ _LOADED = re.compile(
     re.VERBOSE,
 )
 _PLUGINS = re.compile(
-    r"""\bpytest_plugins\s*=\s*(\[[^\]]{0,2000}\]|\([^)]{0,2000}\)|["'][^"'\n]*["'])|(?<!\S)["']?-p["', =]*(?!no:)([A-Za-z_][\w.]*)"""
+    r"""\bpytest_plugins\s*=\s*(\[[^\]]{0,2000}\]|\([^)]{0,2000}\)|["'][^"'\n]*["'])"""
+    r"""|(?<!\S)["']?-p["', =]*(?!no:)([A-Za-z_][\w.]*)"""
 )
 _STARTS = re.compile(
     r"(?<![\w@.-])(?:pytest|py\.test|unittest|nose2|jest|vitest|_?mocha|ava|tap|karma|jasmine|playwright|cypress"

@@ -160,7 +160,8 @@ def _npmrc(text: str) -> Part:
 
 def _deno(text: str) -> Part:
     data = _object(text)
-    return {name: data[name] for name in ("tasks", "test", "bench", "importMap") if name in data}
+    found = {name: data[name] for name in ("tasks", "test", "bench", "importMap") if name in data}
+    return found | redirected({"imports": data.get("imports"), **_table(data, "scopes")})
 
 
 def _bunfig(text: str) -> Part:
@@ -183,7 +184,9 @@ def _cargo(text: str) -> Part:
             switches = {key: target[key] for key in _CARGO_SWITCHES if key in target}
             if switches:
                 found[f"{name} {target.get('name', '')}"] = switches
-    found |= redirected({name: data.get(name) for name in _CARGO_TABLES})
+    found |= redirected({f"workspace.{name}": workspace.get(name) for name in _CARGO_TABLES})
+    for target, tables in [("", data), *_table(data, "target").items()]:
+        found |= redirected({f"{target}{name}": tables.get(name) for name in _CARGO_TABLES})
     found |= redirected({f"patch.{name}": one for name, one in _table(data, "patch").items()})
     replaced = _table(data, "replace").items()
     found |= {f"replace.{name}": one for name, one in replaced if is_tool(name.partition(":")[0])}

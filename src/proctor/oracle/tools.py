@@ -13,7 +13,7 @@ _PYTHON = (
 _NODE = (
     r"jest(?:-.+)?|@jest/.+|(?:ts|babel|esbuild)-jest|@swc/jest|vitest(?:-.+)?|@vitest/.+|vite-node|mocha(?:-.+)?"
     r"|chai(?:-.+)?|sinon(?:-.+)?|ava|tap|@tapjs/.+|tape|uvu|jasmine(?:-.+)?|karma(?:-.+)?|cypress|playwright(?:-.+)?"
-    r"|@playwright/.+|nyc|c8|istanbul-.+|expect|supertest|@testing-library/.+"
+    r"|@playwright/.+|nyc|c8|istanbul-.+|expect|supertest|@testing-library/.+|@std/(?:assert|testing|expect)/?"
 )
 _RUST = (
     r"proptest(?:-.+)?|quickcheck(?:-macros)?|pretty-assertions|similar-asserts|assert-.+|rstest(?:-.+)?|insta"
