@@ -66,7 +66,8 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         tried = f"{task['measured']:,} of {task['parts']:,} tried" if task["parts"] else ""
         share = checks.percent(task["caught"])
         row = f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 38):38} {share:>5}"
-        yield f"{row}  {tried:14}  {'; '.join(remarks(task))}".rstrip()
+        yield f"{row}  {tried}".rstrip()
+        yield from (f"         {remark}" for remark in remarks(task))
         for place in task["unverified"][:MOST]:
             yield f"         {where(place)}  {safe_line(place['why'], 200)}"
         more = len(task["unverified"]) - MOST + task["unverified_more"]
