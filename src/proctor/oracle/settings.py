@@ -185,8 +185,8 @@ def _cargo(text: str) -> Part:
             if switches:
                 found[f"{name} {target.get('name', '')}"] = switches
     found |= redirected({f"workspace.{name}": workspace.get(name) for name in _CARGO_TABLES})
-    for target, tables in [("", data), *_table(data, "target").items()]:
-        found |= redirected({f"{target}{name}": tables.get(name) for name in _CARGO_TABLES})
+    for of, tables in [("", data), *_table(data, "target").items()]:
+        found |= redirected({of + name: tables.get(name) for name in _CARGO_TABLES})
     found |= redirected({f"patch.{name}": one for name, one in _table(data, "patch").items()})
     replaced = _table(data, "replace").items()
     found |= {f"replace.{name}": one for name, one in replaced if is_tool(name.partition(":")[0])}
