@@ -233,3 +233,17 @@ def test_three_failed_starts_in_a_row_are_counted_and_one_good_one_resets() -> N
     failing = [end(IterationEnd.START_FAILED)] * 3
     assert state(TASKS, *failing).start_failures == 3
     assert state(TASKS, *failing, end(IterationEnd.EXITED)).start_failures == 0
+
+
+def test_no_undo_of_what_a_failed_verdict_took_back_reaches_behind_verified_work() -> None:
+    failed = ev.RolledBack(safety="c2", target="c1", way="failed_verdict")
+    own = ev.RolledBack(safety="c4", target="c1", way="rollback")
+    base = (
+        TASKS,
+        taken("c1", CheckpointKind.START),
+        taken("c2", CheckpointKind.SAFETY),
+        taken("c4", CheckpointKind.SAFETY),
+    )
+    assert len(state(*base, own, failed).rollbacks) == 2
+    assert state(*base, own, failed, *done(1, "c9")).rollbacks == ()
+    assert [one.way for one in state(*base, failed, own, *done(1, "c9")).rollbacks] == ["rollback"]

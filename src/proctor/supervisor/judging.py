@@ -31,6 +31,8 @@ _NOT_FOUND = re.compile(r"exit code 12[67]\b")
 """By the shells' convention: a program that is not there, or that is none."""
 BENCH = "bench"
 """The folder of the copy that is judged, kept while a supervisor is up."""
+SAYS_NOTHING = frozenset({Verdict.PASSED, Verdict.INFRA, Verdict.UNSTABLE})
+"""Verdicts that make no claim false."""
 FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"})
 
 
@@ -190,7 +192,7 @@ def record(
     rows: list[ev.Event] = [judged(judgement, acted.snapshot.tree, **where)]
     rows += seen
     claimed_done = (task.claim or "").lower() in FALSE_WORDS
-    if claimed_done and judgement.verdict is not Verdict.PASSED:
+    if claimed_done and judgement.verdict not in SAYS_NOTHING:
         rows.append(ev.FalseClaim(iteration=acted.iteration, task=acted.task, verdict=judgement.verdict))
     s.append(*rows)
 

@@ -82,7 +82,18 @@ def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
         "why": "",
         "taken_back": False,
     }
-    return {"tasks": with_task(state, e.task, **done), "plateau": PlateauState(began=state.used), "unlooked": ""}
+    return {
+        "tasks": with_task(state, e.task, **done),
+        "plateau": PlateauState(began=state.used),
+        "unlooked": "",
+        "rollbacks": _by_the_operator(state.rollbacks),
+    }
+
+
+def _by_the_operator(rollbacks: tuple[ev.RolledBack, ...]) -> tuple[ev.RolledBack, ...]:
+    """The rollbacks since the last that a failed verdict made: its undo would take back what is verified now."""
+    own = [at for at, one in enumerate(rollbacks, 1) if one.way == "failed_verdict"]
+    return rollbacks[own[-1] :] if own else rollbacks
 
 
 @on(ev.TaskCommitted)
