@@ -84,9 +84,8 @@ def test_a_worker_that_writes_too_much_is_ended_and_its_growth_is_told(sample: M
     assert state.unbound == started.unbound
 
 
-def test_a_check_that_fills_the_disk_is_ended_too(sample: Make, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(small))
-    workspace = sample("restless")
+def test_a_check_that_fills_the_disk_is_ended_too(sample: Make, small: Path) -> None:
+    workspace = sample("restless", into="small")
     fill = FILL.format(times=1000)
     path = workspace.path / "tasks.json"
     tasks = json.loads(path.read_text())
@@ -94,5 +93,5 @@ def test_a_check_that_fills_the_disk_is_ended_too(sample: Make, small: Path, mon
     path.write_text(json.dumps(tasks))
     code, state, said = ends(workspace)
     assert (code, state.status, state.why) == (5, "parked", "disk"), said
-    assert f"the disk of {small} is nearly full" in said
-    assert not os.listdir(small)
+    assert f"the disk of {workspace.path} is nearly full" in said
+    assert not (workspace.path / ".proctor" / "bench").exists()
