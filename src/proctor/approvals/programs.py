@@ -161,7 +161,9 @@ def wrapped(words: tuple[str, ...], wrapper: Wrapper) -> int | None:
                 place += 1
             else:
                 return None
-        elif wrapper.assigns and re.match(r"[A-Za-z_]\w*=", word):
+        elif re.match(r"[A-Za-z_]\w*=", word):
+            if not wrapper.assigns:  # a program of that name, or a variable to a wrapper of another kind
+                return None
             place += 1
         elif left:
             left, place = left - 1, place + 1
