@@ -83,7 +83,8 @@ def test_each_verified_task_is_one_commit_and_all_else_is_as_it_was(sample: Make
     assert git(work, "fsck", "--full", "--strict", "--no-dangling") == ""
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.kills)])
+@pytest.mark.kills
+@pytest.mark.parametrize("kills", [1, 4])
 def test_kills_leave_each_task_one_commit(sample: Make, kills: int) -> None:
     workspace = sample("csv_tool", pause=0.05)
     work = repository(workspace, "  commits: session-branch\n")

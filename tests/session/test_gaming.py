@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import Gaming, RequestKind, SessionStatus, TaskStatus, Verdict
@@ -79,6 +81,7 @@ def test_a_pass_that_may_rest_on_sniffing_is_shown_with_its_hunk_and_counts_when
     assert kept["tampering"]
 
 
+@pytest.mark.cases
 def test_a_pass_that_the_operator_did_not_let_count_is_asked_about_again_when_nothing_more_was_done(
     sample: Make,
 ) -> None:

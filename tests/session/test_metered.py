@@ -159,6 +159,7 @@ def test_d1_a_model_without_a_price_parks_where_cost_is_capped_and_0_is_free(ask
     assert work.status()["budget"]["cost"]["used"] == 0
 
 
+@pytest.mark.cases
 def test_d5_a_call_that_is_asked_again_is_billed_twice_and_told_once(asking: Made) -> None:
     turn = Turn("Yes, at length. " * 40, tokens=EACH, faults=(Cut("text"),))
 

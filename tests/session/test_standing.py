@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 import yaml
 
 from harness import Workspace, wait_until
@@ -79,6 +80,7 @@ else:
 """
 
 
+@pytest.mark.cases
 def test_what_cannot_be_run_again_is_asked_once_and_another_check_is_asked_of_what_was_verified(
     sample: Callable[..., Workspace],
 ) -> None:
