@@ -15,8 +15,8 @@ from proctor.checkpoint.back.dress import Dresser
 from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.record import Manifest, is_below, parents, raw
 from proctor.checkpoint.store.objects import Objects, temporary_index
-from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, joined, split
-from proctor.checkpoint.view import make_folders
+from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, split
+from proctor.checkpoint.view import make_folders, read_without
 from proctor.trees import remove_tree
 
 
@@ -57,9 +57,7 @@ def _index(dest: Path) -> Path:
 def _without(git: Git, files: str, left_out: Collection[bytes]) -> str:
     """The tree of files without some of them."""
     with temporary_index(git) as env:
-        git.run("read-tree", files, env=env)
-        names = [path for path in split(git.run("ls-files", "-z", env=env)) if is_below(path, left_out)]
-        git.run("update-index", "-z", "--force-remove", "--stdin", env=env, input=joined(names))
+        read_without(git, files, left_out, env)
         return git.run("write-tree", env=env).decode().strip()
 
 

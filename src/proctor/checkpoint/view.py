@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,16 +146,21 @@ def materialise(git: Git, objects: Objects, commit: str, dest: Path, exclude: Se
         dest.mkdir(parents=True, exist_ok=True)
         if any(dest.iterdir()):
             raise UsageError(f"{dest}: not empty")
-        git.run("read-tree", held.files, env=env)
         left_out = {raw(path.rstrip("/")) for path in exclude}
-        if left_out:
-            names = [path for path in split(git.run("ls-files", "-z", env=env)) if is_below(path, left_out)]
-            git.run("update-index", "-z", "--force-remove", "--stdin", env=env, input=joined(names))
+        read_without(git, held.files, left_out, env)
         git.run("checkout-index", "-a", "-f", "-q", env=env, work=dest, config=("checkout.workers=4",))
         wanted = held.manifest.merged(Manifest(), lambda path: is_below(path, left_out))
         top = os.fsencode(os.path.abspath(dest))
         make_folders(top, wanted.empty | wanted.folders.keys(), git.umask)
         Dresser(top, git.umask).dress(wanted, wanted.paths, {})
+
+
+def read_without(git: Git, files: str, left_out: Collection[bytes], env: Mapping[str, str]) -> None:
+    """Read a tree of files into the index of `env`, without some of them."""
+    git.run("read-tree", files, env=env)
+    if left_out:
+        names = [path for path in split(git.run("ls-files", "-z", env=env)) if is_below(path, left_out)]
+        git.run("update-index", "-z", "--force-remove", "--stdin", env=env, input=joined(names))
 
 
 def missing(git: Git, oids: Collection[str]) -> tuple[str, ...]:

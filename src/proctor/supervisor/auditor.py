@@ -30,12 +30,11 @@ from proctor.journal.state import State
 from proctor.journal.store import Journal, Reader, journal_path
 from proctor.sandbox import kill
 from proctor.sandbox.choose import choose
-from proctor.sandbox.limits import Bounds
-from proctor.sandbox.policy import Policy
-from proctor.sandbox.running import DEVNULL, Backend, Running
+from proctor.sandbox.running import Running
 from proctor.supervisor import process
 from proctor.supervisor.auditing import BENCH, FOLDER, Auditor, Results, contradicted
 from proctor.supervisor.session import Session
+from proctor.supervisor.tracking import Wrapped
 from proctor.text import safe_line
 from proctor.trees import remove_tree, scratch_folder
 from proctor.words import TaskStatus
@@ -57,28 +56,14 @@ _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 _IDLE_CLASS = 3 << 13
 
 
-class Idle(Backend):
+class Idle(Wrapped):
     """A backend whose commands run when nothing else wants the processor. They inherit that, but for the scheduling
     group of their session, where the kernel makes such groups: each session's gets an equal share."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self.name = backend.name
-
-    def describe(self) -> str:
-        return self._backend.describe()
-
-    def selftest(self, policy: Policy) -> Bounds:
-        return self._backend.selftest(policy)
-
-    def launch(
-        self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
-    ) -> Running:
-        running = self._backend.launch(argv, policy, stdin=stdin, stdout=stdout, stderr=stderr)
+    def _launched(self, running: Running) -> None:
         until = time.monotonic() + GROUPED
         while running.poll() is None and not _last(running.members()) and time.monotonic() < until:
             time.sleep(0.002)
-        return running
 
 
 def _last(pids: Sequence[int]) -> bool:

@@ -11,13 +11,11 @@ from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Backend, Running
 
 
-class Tracker(Backend):
-    """Wraps a sandbox backend; `kill_all()` ends everything it started that still lives."""
+class Wrapped(Backend):
+    """A backend that is another one, but for what is done with what it launches."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._running: list[Running] = []
-        self._lock = threading.Lock()
         self.name = backend.name
 
     def describe(self) -> str:
@@ -30,10 +28,26 @@ class Tracker(Backend):
         self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
     ) -> Running:
         running = self._backend.launch(argv, policy, stdin=stdin, stdout=stdout, stderr=stderr)
+        self._launched(running)
+        return running
+
+    def _launched(self, running: Running) -> None:
+        """Called with each command once it runs."""
+        raise NotImplementedError
+
+
+class Tracker(Wrapped):
+    """`kill_all()` ends everything it started that still lives."""
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(backend)
+        self._running: list[Running] = []
+        self._lock = threading.Lock()
+
+    def _launched(self, running: Running) -> None:
         with self._lock:
             self._running = [one for one in self._running if one.poll() is None]
             self._running.append(running)
-        return running
 
     def kill_all(self) -> None:
         """End whatever is alive."""
