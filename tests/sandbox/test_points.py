@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.sandbox import points
 from proctor.sandbox.points import Moved, Points, Vigil
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Backend, Running
@@ -60,12 +61,12 @@ class Watched:
     """A hostile command under a vigil."""
 
     def __init__(self, backend: Backend, policy: Policy, script: str = HOSTILE, free: tuple[str, ...] = ()) -> None:
-        points = Points.of(policy, free)
+        known = Points.of(policy, free)
         self.running: Running = backend.launch(["sh", "-c", script], policy)
         self.told: list[Moved] = []
         self.heard = threading.Event()
         self.at = 0.0
-        self.vigil = Vigil(points, self.running, self._hear)
+        self.vigil = Vigil(known, self.running, self._hear)
         wait_for((policy.workspace / "ready").exists)
 
     def _hear(self, moved: Moved) -> None:
@@ -107,6 +108,18 @@ def test_whatever_the_host_moves_everything_inside_is_frozen_within_a_moment(
     assert (moved.paths, moved.exposed) == ((left_open,), True)
     assert not watched.vigil.thaw()
     assert watched.running.frozen
+
+
+def test_what_is_back_in_its_place_a_moment_later_is_named_all_the_same(
+    watched: Watched, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = iter([None])
+    now = points._identity
+    monkeypatch.setattr(
+        points, "_identity", lambda path: next(seen, now(path)) if path.name == "Makefile" else now(path)
+    )
+    moved = watched.vigil.look() or (watched.heard.wait(10) and watched.told[0])
+    assert moved == Moved("Makefile", ("Makefile",), exposed=True)
 
 
 def test_a_worker_that_makes_a_protected_path_is_stopped_too(bwrap: Backend, guarded: Policy) -> None:

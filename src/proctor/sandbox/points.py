@@ -14,7 +14,7 @@ import stat
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,13 +67,13 @@ class Points:
         absent = {parts for parts in map(relative_parts, free) if parts not in hidden and known.get(parts, ()) is None}
         return cls(policy.folder, {parts: known[parts] for parts in order}, covered, frozenset(absent))
 
-    def moved(self) -> str | None:
-        """The first path at which something else stands now, or nothing, or where nothing did; the outermost."""
-        return next(("/".join(parts) for parts in self._moved()), None)
+    def moved(self) -> tuple[str, ...]:
+        """The paths at which something else stands now, or nothing, or where nothing did; the outermost first."""
+        return tuple("/".join(parts) for parts, was in self.known.items() if self._moved(parts, was))
 
-    def open_now(self) -> tuple[str, ...]:
-        """Every covered path that moved, or that lies below a folder that did."""
-        gone = set(self._moved())
+    def left_open(self, moved: Iterable[str]) -> tuple[str, ...]:
+        """Every covered path that is one of those that moved, or that lies below one."""
+        gone = {relative_parts(path) for path in moved}
         hit = (parts for parts in self.covered if any(parts[:depth] in gone for depth in range(1, len(parts) + 1)))
         return tuple("/".join(parts) for parts in hit)
 
@@ -85,8 +85,8 @@ class Points:
         """Whether nothing stood at a point when it was remembered."""
         return self.known.get(relative_parts(path), ()) is None
 
-    def _moved(self) -> Iterator[Parts]:
-        return (parts for parts, was in self.known.items() if parts not in self.free and self._now(parts) != was)
+    def _moved(self, parts: Parts, was: Identity | None) -> bool:
+        return parts not in self.free and self._now(parts) != was
 
     def _now(self, parts: Parts) -> Identity | None:
         return _identity(self.workspace.joinpath(*parts))
@@ -164,24 +164,24 @@ class Vigil:
     def _look(self) -> Moved | None:
         if self._moved is None:
             still = self._running.frozen
-            path = self._points.moved()
-            paths = self._points.open_now() if path else ()
-            if path is None and (lost := self._lost()):
-                path, paths = lost[0], tuple(lost)
-            if path is not None:
+            moved = self._points.moved()
+            paths = self._points.left_open(moved)
+            if not moved:
+                moved = paths = self._lost()
+            if moved:
                 exposed = not (still and self._stood_still)
-                self._moved = Moved(path, paths, exposed, self._points.was_absent(path))
+                self._moved = Moved(moved[0], paths, exposed, self._points.was_absent(moved[0]))
             self._stood_still = still
         return self._moved
 
-    def _lost(self) -> list[str]:
+    def _lost(self) -> tuple[str, ...]:
         """The covers that the kernel has taken down: also where the number of a file was used again."""
         now = _mounted(self._running.init_pid, self._points.workspace)
         if now is None:
-            return []
+            return ()
         lost = self._covers - now
         self._covers |= now & {"/".join(parts) for parts in self._points.covered}
-        return sorted(lost)
+        return tuple(sorted(lost))
 
     def _watch(self) -> None:
         poll = select.poll()
