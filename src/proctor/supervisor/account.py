@@ -136,8 +136,8 @@ class Account:
         if self._meter is None:
             return {}
         self._meter.gateway = False
-        used = self.iteration_used()
         totals = self.figures()
+        used = self.iteration_used(totals)
         cost = self._of(self._meter).get(Dimension.COST)
         self._unpriced = cost is not None and cost.source is Source.UNKNOWN
         ended = totals.get(Dimension.ITERATIONS, Figure(0)).used + 1
@@ -145,10 +145,10 @@ class Account:
         self._meter = None
         return {**used, Dimension.ITERATIONS: 1}
 
-    def iteration_used(self) -> dict[Dimension, int]:
-        """What the running iteration used by itself."""
-        begin = self._begin
-        return {d: figure.used - begin.get(d, 0) for d, figure in self.figures().items() if d in begin or figure.used}
+    def iteration_used(self, totals: Mapping[Dimension, Figure] | None = None) -> dict[Dimension, int]:
+        """What the running iteration used by itself, up to these totals or up to now."""
+        begin, now = self._begin, self.figures() if totals is None else totals
+        return {d: figure.used - begin.get(d, 0) for d, figure in now.items() if d in begin or figure.used}
 
     # --- figures ------------------------------------------------------------------------------
 
@@ -179,9 +179,10 @@ class Account:
 
     def binding(self, ceilings: Sequence[Ceiling], task_spent: Mapping[Dimension, int]) -> Binding | None:
         """The strictest limit reached now, if any."""
-        iteration = self.iteration_used() if self._meter is not None else None
+        totals = self.figures()
+        iteration = self.iteration_used(totals) if self._meter is not None else None
         task = {d: task_spent.get(d, 0) + (iteration or {}).get(d, 0) for d in Dimension}
-        return binding(self.figures(), ceilings, task=task, iteration=iteration)
+        return binding(totals, ceilings, task=task, iteration=iteration)
 
     def _used(self, dimension: Dimension) -> int:
         figure = self._base.get(dimension)

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -197,6 +197,7 @@ class Session:
     """The last iteration in which something of the operator's was moved or replaced under a worker."""
     _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)
     _spent_at: float = 0.0
+    _ceilings: tuple[Terms, Mapping[Dimension, int], list[Ceiling]] | None = None
     _said: set[str] = field(default_factory=set)
     _gauges_at: float = 0.0
     _notices: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -401,7 +402,11 @@ class Session:
 
     @property
     def ceilings(self) -> list[Ceiling]:
-        return self.terms.ceilings(self.state)
+        """Those in force; made anew when the contract or what they are raised by is another."""
+        terms, raised = self.terms, self.state.raised
+        if self._ceilings is None or self._ceilings[0] is not terms or self._ceilings[1] is not raised:
+            self._ceilings = terms, raised, terms.ceilings(raised)
+        return self._ceilings[2]
 
     def at_soft(self, what: AtSoft) -> bool:
         """Whether a soft ceiling is reached and the contract says that this then happens."""

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 from msgspec.structs import replace
 
@@ -25,6 +26,9 @@ from proctor.words import AtSoft, CallEnd, Dimension, Exhaustion, IterationEnd
 
 HELD_AT_MOST = 300.0
 """Seconds that a call is held before the iteration is ended as suspended."""
+GATHER = 0.002
+"""Seconds in which rows gather before they are written: a call is on its way before its row takes a thread, and rows of
+calls that come together are one commit."""
 NO_FAULT = (0, 401, 402, 403, 408, 429)
 """Status codes below 500 that say nothing against the request; 0 where no answer came."""
 COUNTED = (CallEnd.ANSWERED, CallEnd.CUT, CallEnd.LOST)
@@ -121,14 +125,15 @@ class SessionSteward:
     def _fit(self, wanted: Wanted, model: str, *, cheaper: bool) -> Fits | Exhausted | Unpriced:
         s = self._s
         task = s.state.task(self._intent.task)
-        iteration = s.account.iteration_used()
+        totals = s.account.figures()
+        iteration = s.account.iteration_used(totals)
         before = task.spent if task else {}
         reserved: dict[Dimension, int] = {}
         for one in self._flying.values():
             for dimension, amount in one.items():
                 reserved[dimension] = reserved.get(dimension, 0) + amount
         spent = Spent(
-            s.account.figures(),
+            totals,
             {d: before.get(d, 0) + iteration.get(d, 0) for d in CALLS},
             iteration,
             reserved,
@@ -137,6 +142,7 @@ class SessionSteward:
         ceilings = [c for c in s.ceilings if not (free and c.dimension is Dimension.COST)]
         prefix = self._split(wanted.prefix)
 
+        @cache
         def price(output: int) -> int | None:
             found = s.account.price(model, prefix + Usage(output=output), wanted.tier)
             return found.micro if found else None
@@ -202,6 +208,7 @@ class SessionSteward:
     async def _write_rows(self) -> None:
         loop = asyncio.get_running_loop()
         while self._rows:
+            await asyncio.sleep(GATHER)
             now, self._rows = self._rows, []
             rows = [row for row, _ in now]
             try:

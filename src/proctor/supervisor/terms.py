@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from proctor.contract.model import Contract, NotifyCommand, State
 from proctor.contract.problems import FILE
 from proctor.contract.values import Channel, SandboxKind
 from proctor.journal.events import CeilingFact, CheckFact
-from proctor.journal.state import State as Journalled
 from proctor.notify import Channels
 from proctor.repository import executed
+from proctor.words import Dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,12 @@ class Terms:
     contract: Contract
     plan: str
 
-    def ceilings(self, state: Journalled) -> list[Ceiling]:
-        """The ceilings in force, extensions included."""
+    def ceilings(self, raised: Mapping[Dimension, int]) -> list[Ceiling]:
+        """The ceilings in force, with what they were `raised` by."""
         return [
             Ceiling(
                 dimension,
-                terms.limit + state.raised.get(dimension, 0),
+                terms.limit + raised.get(dimension, 0),
                 terms.on_exhaustion,
                 terms.per_task,
                 terms.per_iteration,

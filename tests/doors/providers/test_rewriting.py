@@ -156,7 +156,8 @@ def test_a_value_can_be_put_into_any_body(
 @settings(max_examples=25)
 @given(st.lists(values, max_size=5), st.lists(values, max_size=5))
 def test_what_is_counted_of_a_longer_conversation_begins_with_the_shorter(first: list[Any], second: list[Any]) -> None:
-    assert body.counted(first + second).startswith(body.counted(first))
+    shorter = body.counted(first)
+    assert body.counted(first + second)[: len(shorter)] == shorter
 
 
 def test_what_is_no_text_is_not_counted_as_text() -> None:
@@ -167,14 +168,14 @@ def test_what_is_no_text_is_not_counted_as_text() -> None:
         "POST", "/v1/responses", {}, json.dumps({"model": "m", "input": [image, sealed, url]}).encode()
     )
     assert found is not None
-    counted = found[0].prompt(found[1])
+    counted = "".join(found[0].prompt(found[1]))
     assert len(counted) < 5_000
-    assert b"AAAA" not in counted
+    assert "AAAA" not in counted
 
 
 def test_attachments_without_end_take_no_memory_without_end() -> None:
     parts = [{"data": ""}, "data:;base64,"] * 50_000
-    assert len(body.counted([{"input": parts}])) < 3_000_000
+    assert sum(map(len, body.counted([{"input": parts}]))) < 3_000_000
 
 
 @pytest.mark.parametrize(
@@ -195,5 +196,5 @@ def test_attachments_without_end_take_no_memory_without_end() -> None:
 def test_all_that_a_model_reads_is_counted(path: str, written: Any) -> None:
     found = providers.of("POST", path, {}, json.dumps(written).encode())
     assert found is not None
-    counted = found[0].prompt(found[1])
-    assert all(word in counted for word in (b"one", b"two", b"three"))
+    counted = " ".join(found[0].prompt(found[1]))
+    assert all(word in counted for word in ("one", "two", "three"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -27,7 +27,9 @@ MOST_SAMPLES = 8
 """Of a longer text so many pieces of `SAMPLE` bytes are counted, spread over it, and the rest is taken to be alike."""
 MOST_PROMPTS = 8
 LONGEST_PROMPT = 4 * 1024 * 1024
-"""Bytes of a prompt that is kept to find the new tail of the next one; a longer one is counted anew each time."""
+MOST_TEXTS = 1 << 16
+"""Characters and texts of a prompt that is kept to find the new tail of the next one; a longer one is counted anew each
+time."""
 MOST_ANSWERED = 4_096
 """Requests remembered to know a repeated one."""
 INLINE_BYTES = 1024 * 1024
@@ -38,9 +40,13 @@ INLINE_BYTES = 1024 * 1024
 class Estimate:
     """Tokens expected of a prompt: `count` as counted here, `prefix` in the provider's tokens."""
 
-    prompt: bytes
+    prompt: list[str]
     count: int
     prefix: int
+
+    @property
+    def size(self) -> int:
+        return _size(self.prompt)
 
 
 class Meter:
@@ -61,19 +67,20 @@ class Meter:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def estimate(self, asked: Asked, prompt: bytes) -> Estimate:
+    async def estimate(self, asked: Asked, prompt: list[str]) -> Estimate:
         """What of the prompt was in this agent's last one counts as it did then; the new tail is counted. What comes
         of both is taken by the ratio in which the provider's count last stood to such a one."""
         found = self._known.get((asked.api, asked.model, asked.agent))
         count = 0
         if found is not None:
             last, ratio = found
-            kept = _alike(last.prompt, prompt)
-            count = last.count * kept // max(1, len(last.prompt))
-            tail = prompt[kept:]
+            texts, more = _alike(last.prompt, prompt)
+            count = last.count * (_size(prompt[:texts]) + more) // max(1, last.size)
+            tail = [prompt[texts][more:], *prompt[texts + 1 :]] if more else prompt[texts:]
         else:
             ratio, tail = self._ratio, prompt
-        count += await self._count(tail, asked.model, SHORT_TAIL if found else FEW_BYTES)
+        new = "\n".join(tail).encode(errors="replace")
+        count += await self._count(new, asked.model, SHORT_TAIL if found else FEW_BYTES)
         return Estimate(prompt, count, round(count * ratio) + (self._longest if _continues(asked) else 0))
 
     async def generated(self, text: bytes, model: str) -> int:
@@ -86,7 +93,7 @@ class Meter:
         if not estimate.count or not usage.prefix or _continues(asked):
             return
         self._ratio = min(8.0, max(0.125, usage.prefix / estimate.count))
-        if len(estimate.prompt) <= LONGEST_PROMPT:
+        if len(estimate.prompt) <= MOST_TEXTS and estimate.size <= LONGEST_PROMPT:
             key = (asked.api, asked.model, asked.agent)
             self._known[key] = estimate, self._ratio
             self._known.move_to_end(key)
@@ -125,23 +132,32 @@ def _continues(asked: Asked) -> bool:
 
 def _digest(asked: Asked) -> bytes:
     """What tells equal requests."""
-    digest = hashlib.blake2b(asked.path.encode() + b"\n", digest_size=16)
+    digest = hashlib.sha256(asked.path.encode() + b"\n")  # which processors have instructions for
     digest.update(asked.raw)
     return digest.digest()
 
 
-def _alike(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with."""
+def _size(texts: list[str]) -> int:
+    return sum(map(len, texts)) + len(texts)
+
+
+def _alike(one: list[str], other: list[str]) -> tuple[int, int]:
+    """How many texts both begin with, and how many characters of the next."""
+    texts = _common(one, other)
+    both = texts < len(one) and texts < len(other)
+    return texts, _common(one[texts], other[texts]) if both else 0
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How much both begin with."""
     least, most = 0, min(len(one), len(other))
-    if other.startswith(one) or one.startswith(other):
-        return most
-    while most - least > FEW_BYTES:
-        middle = (least + most) // 2
-        if other.startswith(one[least:middle], least):
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[least:middle] == other[least:middle]:
             least = middle
         else:
-            most = middle
-    return next((at for at in range(least, most) if one[at] != other[at]), most)
+            most = middle - 1
+    return least
 
 
 def _sampled(text: bytes, model: str) -> int:

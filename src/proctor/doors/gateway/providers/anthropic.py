@@ -73,7 +73,7 @@ class Anthropic:
                 raw = body.put(raw, ("thinking",), _thinking(asked.body["thinking"], most_output))
         return None, raw
 
-    def prompt(self, asked: Asked) -> bytes:
+    def prompt(self, asked: Asked) -> list[str]:
         return body.counted(asked.body.get(name) for name in ("tools", "system", "messages"))
 
     def reading(self, asked: Asked) -> Answer:

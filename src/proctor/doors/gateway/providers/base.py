@@ -95,7 +95,7 @@ class Provider(Protocol):
         """The request's path (None: as it was) and body as they go upstream, with another model or a lower limit if
         given, and with what makes the provider report usage. `raw` itself where nothing changes."""
 
-    def prompt(self, asked: Asked) -> bytes:
+    def prompt(self, asked: Asked) -> list[str]:
         """All that will be counted as input, for an estimate."""
 
     def reading(self, asked: Asked) -> Reading: ...

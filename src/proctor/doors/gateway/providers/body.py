@@ -161,9 +161,9 @@ def _member(raw: bytes, at: int, key: str) -> tuple[int, int] | None:
     return None
 
 
-def counted(parts: Iterable[Any]) -> bytes:
-    """The words of a request that a model reads, in order, as far as they can be counted. What is sealed or no text is
-    left out or stands for a fixed amount; a longer conversation begins with the bytes of the shorter one."""
+def counted(parts: Iterable[Any]) -> list[str]:
+    """The texts of a request that a model reads, in order, as far as they can be counted. What is sealed or no text is
+    left out or stands for a fixed amount; a longer conversation begins with the texts of the shorter one."""
     found: list[str] = []
     left: list[Iterator[Any]] = [iter(parts)]
     media = 0
@@ -193,4 +193,4 @@ def counted(parts: Iterable[Any]) -> bytes:
                 found.append(str(one))
         else:
             left.pop()
-    return "\n".join(found).encode(errors="replace")
+    return found

@@ -67,7 +67,7 @@ class Chat(OpenAI):
                 raw = body.put(raw, (name,), max(1, most_output // _choices(asked.body)))
         return path, raw
 
-    def prompt(self, asked: Asked) -> bytes:
+    def prompt(self, asked: Asked) -> list[str]:
         return body.counted(asked.body.get(name) for name in ("tools", "functions", "response_format", "messages"))
 
     def reading(self, asked: Asked) -> Answer:

@@ -74,7 +74,7 @@ class Gemini:
             raw = body.put(raw, (name, _written(config, _LIMIT)), each)
         return path, raw
 
-    def prompt(self, asked: Asked) -> bytes:
+    def prompt(self, asked: Asked) -> list[str]:
         names = ("tools", "systemInstruction", "system_instruction", "contents")
         return body.counted(asked.body.get(name) for name in names)
 

@@ -231,7 +231,7 @@ class Answer:
 
     def wrote_all(self, value: Any) -> None:
         """All words in a piece of what was generated."""
-        self.wrote(counted([value]).decode())
+        self.wrote("\n".join(counted([value])))
 
     def ended(self) -> None:
         """The answer has come to its own end."""

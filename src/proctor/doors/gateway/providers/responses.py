@@ -60,7 +60,7 @@ class Responses(OpenAI):
             raw = body.put(raw, ("max_output_tokens",), most_output)
         return None, raw
 
-    def prompt(self, asked: Asked) -> bytes:
+    def prompt(self, asked: Asked) -> list[str]:
         return body.counted(asked.body.get(name) for name in ("tools", "instructions", "text", "input"))
 
     def reading(self, asked: Asked) -> Answer:
