@@ -11,7 +11,7 @@ from proctor.checkpoint.repository import Store
 from proctor.journal import events as ev
 from proctor.journal.store import Journal
 from proctor.supervisor.timeline import Timeline
-from proctor.tui.entries import from_row
+from proctor.tui.rows import from_row
 from proctor.words import CheckpointKind
 
 

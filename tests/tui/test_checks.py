@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from proctor.journal import events as ev
-from proctor.tui.entries import from_row
 from proctor.tui.panels import checks, header
+from proctor.tui.rows import from_row
 from proctor.tui.spans import plain, width
 from proctor.tui.view import View
 

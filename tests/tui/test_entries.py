@@ -12,8 +12,10 @@ from hypothesis import strategies as some
 from proctor.journal import events as ev
 from proctor.journal.events import kind_of
 from proctor.journal.stream import Line
-from proctor.tui.entries import KINDS, RAW_PER_BATCH, Entry, Kind, from_row, from_stream, main_argument, merge
+from proctor.tui.entries import BATCH, Entry, Kind, main_argument, merge
+from proctor.tui.rows import KINDS, from_row
 from proctor.tui.spans import Role
+from proctor.tui.stream import from_stream
 from proctor.words import (
     CheckpointKind,
     Dimension,
@@ -94,7 +96,7 @@ def test_a_cut_line_says_how_much_is_missing() -> None:
 def test_s20_of_a_flood_the_last_lines_are_shown_and_the_rest_is_counted() -> None:
     lines = [raw(f"line {n}", n) for n in range(10_000)]
     entries = from_stream([*lines, said("note", text="the protocol is never dropped")])
-    assert len(entries) == RAW_PER_BATCH + 2
+    assert len(entries) == BATCH + 2
     assert any("9,800 lines more" in entry.text for entry in entries)
     assert any("never dropped" in entry.text for entry in entries)
     assert entries[-1].text == "line 9999"

@@ -12,7 +12,7 @@ import pytest
 from proctor.errors import Unrecoverable
 from proctor.supervisor import process
 from proctor.supervisor.client import Client
-from proctor.tui import entries
+from proctor.tui import rows
 from proctor.tui.feed import BOX, Feed, News
 from proctor.words import SessionStatus
 from tui.story import Story
@@ -199,4 +199,4 @@ def test_a_passing_trouble_repeats_nothing(story: Story, reader: Reader, monkeyp
 def test_the_rows_that_the_log_reads_are_kinds_that_exist() -> None:
     from proctor.journal.events import KINDS
 
-    assert set(entries.KINDS) <= set(KINDS)
+    assert set(rows.KINDS) <= set(KINDS)

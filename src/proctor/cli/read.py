@@ -183,7 +183,7 @@ def print_row(row: Row, as_json: bool) -> None:
         fact = {"seq": row.seq, "at": row.at, "kind": kind_of(row.event), **dict(msgspec.to_builtins(row.event))}
         print(json.dumps(msgspec.to_builtins(fact)))
         return
-    from proctor.tui.entries import from_row
+    from proctor.tui.rows import from_row
 
     entry = from_row(row)
     if entry is not None:

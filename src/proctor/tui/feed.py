@@ -21,8 +21,9 @@ from proctor.journal.events import Noticed, OrderTaken, PlateauFired, Row
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor.client import Client
-from proctor.tui import entries
+from proctor.tui import rows as journal_rows
 from proctor.tui.entries import Entry
+from proctor.tui.stream import from_stream
 from proctor.units import counted
 from proctor.words import SessionStatus
 
@@ -184,7 +185,7 @@ class Feed(threading.Thread):
             self._version, self._probe_at = version, now + PROBE
         else:
             rows = []
-        told = [entry for row in rows if (entry := entries.from_row(row))]
+        told = [entry for row in rows if (entry := journal_rows.from_row(row))]
         told += self._stream(client)
         told.sort(key=lambda entry: entry.at)
         answers = self._answers(rows, now)
@@ -210,7 +211,7 @@ class Feed(threading.Thread):
             begin = max(0, state.seq - HISTORY)
             old = [row for row in client.rows(0, ("plateau_fired",)) if row.seq <= begin][-1:]
         self._seq = state.seq
-        return old + [row for row in client.rows(begin, entries.KINDS) if row.seq <= state.seq]
+        return old + [row for row in client.rows(begin, journal_rows.KINDS) if row.seq <= state.seq]
 
     def _stream(self, client: Client) -> list[Entry]:
         """The next lines of the iteration at work, to its end before the next one begins."""
@@ -224,7 +225,7 @@ class Feed(threading.Thread):
         lines, self._offset = client.stream(self._iteration, self._offset)
         if not lines and state.iteration > self._iteration:
             self._iteration, self._offset = self._iteration + 1, 0
-        told = entries.from_stream(lines)
+        told = from_stream(lines)
         if skipped and told:
             left_out = f"{counted(skipped, 'byte')} left out; worker.jsonl has them"
             told.insert(0, replace(told[0], word="", text=left_out))

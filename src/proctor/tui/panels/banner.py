@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from proctor.journal.state import State
 from proctor.text import safe_line
 from proctor.tui import format as fmt
-from proctor.tui.entries import RESPONSES, RULES
 from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
+from proctor.tui.wording import RESPONSES, RULES
 from proctor.units import counted
 from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, Rule, SessionStatus, TaskStatus
 

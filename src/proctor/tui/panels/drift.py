@@ -8,9 +8,9 @@ from typing import NamedTuple
 from proctor.journal.events import Finding
 from proctor.progress import drift
 from proctor.text import safe_block, safe_line
-from proctor.tui.entries import RULES
 from proctor.tui.spans import Line, Role, cut, line, shorten, width, wrap
 from proctor.tui.view import View
+from proctor.tui.wording import RULES
 from proctor.words import Drift, Light, Rule
 
 _LIGHTS = {
