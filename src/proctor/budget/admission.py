@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from proctor.budget.dimensions import Ceiling
 from proctor.budget.thresholds import Scope
@@ -18,6 +19,8 @@ USUAL_OUTPUT = 4_096
 """Tokens that a call is taken to generate at most where it names no limit."""
 LEAST_OUTPUT = 1_024
 """Tokens below which a call's limit is not lowered: less would cut most answers off."""
+
+NOTHING = Figure(0)
 
 Price = Callable[[int], int | None]
 """Micro-dollars of the call if it generates so many tokens; None where the model has no price."""
@@ -67,48 +70,6 @@ class Spent:
     reserved: Mapping[Dimension, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
-    dimension: Dimension
-    scope: Scope
-    amount: int
-    limit: int
-    action: Exhaustion | None
-
-
-def fit(call: Call, ceilings: Iterable[Ceiling], spent: Spent, *, cheaper: bool) -> Fits | Exhausted | Unpriced:
-    """Whether the call fits. `cheaper`: it goes to the cheaper model, which may use the reserve of `degrade`."""
-    rooms = [room for ceiling in ceilings for room in _rooms(ceiling, spent, cheaper)]
-    if any(room.dimension is Dimension.COST for room in rooms) and call.price(0) is None:
-        return Unpriced()
-    wanted = USUAL_OUTPUT if call.most_output is None else call.most_output
-    output = wanted
-    for room in rooms:
-        most = _most_output(call, room, output)
-        if most < min(wanted, LEAST_OUTPUT):
-            least = _needs(call, room.dimension, min(wanted, LEAST_OUTPUT))
-            return Exhausted(room.dimension, room.scope, least, max(0, room.amount), room.limit, room.action)
-        output = min(output, most)
-    moved = (Dimension.TOKENS, Dimension.PREFIX_TOKENS, Dimension.GENERATED_TOKENS, Dimension.COST)
-    amounts = {dimension: _needs(call, dimension, output) for dimension in moved}
-    return Fits(amounts, output if output < wanted else None)
-
-
-def _rooms(ceiling: Ceiling, spent: Spent, cheaper: bool) -> Iterable[_Left]:
-    dimension = ceiling.dimension
-    held = spent.reserved.get(dimension, 0)
-    limit = ceiling.end if cheaper else ceiling.limit
-    used = spent.session.get(dimension, Figure(0)).used
-    if dimension in CALLS:
-        yield _Left(dimension, Scope.SESSION, limit - used - held, limit, ceiling.action)
-        for scope, share, own in (
-            (Scope.TASK, ceiling.per_task, spent.task),
-            (Scope.ITERATION, ceiling.per_iteration, spent.iteration),
-        ):
-            if share is not None:
-                yield _Left(dimension, scope, share - own.get(dimension, 0) - held, share, None)
-
-
 CALLS = (
     Dimension.TOKENS,
     Dimension.PREFIX_TOKENS,
@@ -119,25 +80,73 @@ CALLS = (
 """What a call of a model moves."""
 
 
-def _needs(call: Call, dimension: Dimension, output: int) -> int:
-    match dimension:
-        case Dimension.TOKENS:
-            return call.prefix + output
-        case Dimension.PREFIX_TOKENS:
-            return call.prefix
-        case Dimension.GENERATED_TOKENS:
-            return output
-        case Dimension.COST:
-            return call.price(output) or 0
-    return 1
+class _Room(NamedTuple):
+    """What a limit leaves."""
+
+    dimension: Dimension
+    scope: Scope
+    left: int
+    limit: int
+    action: Exhaustion | None
 
 
-def _most_output(call: Call, room: _Left, output: int) -> int:
+def fit(call: Call, ceilings: Iterable[Ceiling], spent: Spent, *, cheaper: bool) -> Fits | Exhausted | Unpriced:
+    """Whether the call fits. `cheaper`: it goes to the cheaper model, which may use the reserve of `degrade`."""
+    rooms = [room for ceiling in ceilings for room in _rooms(ceiling, spent, cheaper)]
+    wanted = USUAL_OUTPUT if call.most_output is None else call.most_output
+    price = call.price(wanted)
+    if price is None and any(room.dimension is Dimension.COST for room in rooms):
+        return Unpriced()
+    needs = _needs(call, wanted, price)
+    if all(needs.get(room.dimension, 1) <= room.left for room in rooms):
+        return Fits(needs)
+    return _lowered(call, wanted, rooms)
+
+
+def _lowered(call: Call, wanted: int, rooms: Iterable[_Room]) -> Fits | Exhausted:
+    """The call with as much output as fits."""
+    least, output = min(wanted, LEAST_OUTPUT), wanted
+    for room in rooms:
+        most = _most_output(call, room, output)
+        if most < least:
+            lacks = _needs(call, least, call.price(least)).get(room.dimension, 1)
+            return Exhausted(room.dimension, room.scope, lacks, max(0, room.left), room.limit, room.action)
+        output = min(output, most)
+    return Fits(_needs(call, output, call.price(output)), output)
+
+
+def _rooms(ceiling: Ceiling, spent: Spent, cheaper: bool) -> Iterable[_Room]:
+    dimension = ceiling.dimension
+    if dimension not in CALLS:
+        return
+    held = spent.reserved.get(dimension, 0)
+    limit = ceiling.end if cheaper else ceiling.limit
+    yield _Room(
+        dimension, Scope.SESSION, limit - spent.session.get(dimension, NOTHING).used - held, limit, ceiling.action
+    )
+    for scope, share, own in (
+        (Scope.TASK, ceiling.per_task, spent.task),
+        (Scope.ITERATION, ceiling.per_iteration, spent.iteration),
+    ):
+        if share is not None:
+            yield _Room(dimension, scope, share - own.get(dimension, 0) - held, share, None)
+
+
+def _needs(call: Call, output: int, price: int | None) -> dict[Dimension, int]:
+    """What is reserved for the call if it generates so much."""
+    return {
+        Dimension.TOKENS: call.prefix + output,
+        Dimension.PREFIX_TOKENS: call.prefix,
+        Dimension.GENERATED_TOKENS: output,
+        Dimension.COST: price or 0,
+    }
+
+
+def _most_output(call: Call, room: _Room, output: int) -> int:
     """The most that the call may generate in this room, up to `output`; -1 where not even its prefix fits."""
-    if _needs(call, room.dimension, output) <= room.amount:
-        return output
-    low, high = -1, output
+    low, high = -1, output + 1
     while high - low > 1:  # what a call needs never falls when it may generate more
         middle = (low + high) // 2
-        low, high = (middle, high) if _needs(call, room.dimension, middle) <= room.amount else (low, middle)
+        fits = _needs(call, middle, call.price(middle)).get(room.dimension, 1) <= room.left
+        low, high = (middle, high) if fits else (low, middle)
     return low

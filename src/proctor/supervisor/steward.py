@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 from msgspec.structs import replace
 
@@ -142,7 +141,6 @@ class SessionSteward:
         ceilings = [c for c in s.ceilings if not (free and c.dimension is Dimension.COST)]
         prefix = self._split(wanted.prefix)
 
-        @cache
         def price(output: int) -> int | None:
             found = s.account.price(model, prefix + Usage(output=output), wanted.tier)
             return found.micro if found else None

@@ -103,9 +103,9 @@ class Mask:
         return data
 
     def text(self, text: str) -> str:
-        if not self._keys:
-            return text
-        return self.whole(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        for key in self._keys:
+            text = text.replace(key.decode(), "*" * len(key))
+        return text
 
 
 def _begun(data: bytes, key: bytes) -> int:
