@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from proctor.approvals import requests
-from proctor.contract.model import Plateau
+from proctor.contract.progress import Plateau
 from proctor.journal import events as ev
 from proctor.progress import fingerprint, loops
 from proctor.progress.memory import Memory, observe

@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from proctor.contract import built
 from proctor.contract.document import Document, Place, Unreadable, Value, parse, read_bytes
-from proctor.contract.model import Contract, State
+from proctor.contract.model import Contract
 from proctor.contract.problems import A_CEILING, A_CHECK, FILE, ContractError, Faults, Problem
 from proctor.contract.queue import peek
+from proctor.contract.state import State
 from proctor.text import safe_line
 from proctor.words import AtSoft, Dimension, Exhaustion
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from proctor.contract.budget import Ceiling
 from proctor.contract.check import Check
-from proctor.contract.model import Ceiling, Contract
+from proctor.contract.model import Contract
 from proctor.contract.queue import Queue
 from proctor.contract.values import AgentSettings, Commits, Git, OnFailed, OnTampering, SandboxKind
 from proctor.units import format_amount, format_duration, format_size

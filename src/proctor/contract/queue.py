@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.contract.document import Unreadable, read_bytes
-from proctor.contract.model import State
+from proctor.contract.state import State
 
 _LARGEST = 8 * 1024 * 1024
 _ITEM = re.compile(r"^ *(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +\S", re.MULTILINE)

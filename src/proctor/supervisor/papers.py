@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.contract.model import State
+from proctor.contract.state import State
 from proctor.errors import ProctorError
 from proctor.workspace import files, tasks
 

@@ -24,7 +24,7 @@ from proctor.units import counted
 from proctor.words import CheckpointKind
 
 if TYPE_CHECKING:
-    from proctor.contract.model import State as Names
+    from proctor.contract.state import State as Names
 
 
 _WRAPPED = 74

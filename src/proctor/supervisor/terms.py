@@ -9,8 +9,9 @@ from pathlib import Path
 from proctor.budget.dimensions import Ceiling
 from proctor.checkpoint.policy import Keep
 from proctor.checkpoint.repository import Store
-from proctor.contract.model import Contract, NotifyCommand, State
+from proctor.contract.model import Contract, NotifyCommand
 from proctor.contract.problems import FILE
+from proctor.contract.state import State
 from proctor.contract.values import Channel, SandboxKind
 from proctor.journal.events import CeilingFact, CheckFact
 from proctor.notify import Channels
