@@ -180,6 +180,41 @@ def test_c7_what_was_done_to_an_iteration_never_counts(how: IterationEnd) -> Non
     assert set(session.iteration("same", lines=19)) == {Rule.NO_CHANGE, Rule.SAME_FAILURE}
 
 
+def test_a_worker_that_a_budget_cuts_short_each_time_is_seen_by_the_run_that_stalls() -> None:
+    session = Session(ALL)
+    session.baseline("same")
+    for _ in range(5):
+        assert session.iteration("same", found="G", left="G", lines=0, how=IterationEnd.BUDGET) == []
+    assert session.iteration("same", found="G", left="G", lines=0, how=IterationEnd.BUDGET) == [Rule.STALLED]
+    assert (session.light, session.why) == (Light.FIRING, "stalled fires by itself")
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"how": IterationEnd.OPERATOR},
+        {"verdict": Verdict.INFRA},
+        {"hindered": "its provider limited it"},
+        {"failing": ("a",)},  # an id more passes than ever before
+        {"done": True},
+    ],
+)
+def test_what_is_no_iteration_in_vain_stalls_no_run_that_is_cut_short(last: dict[str, Any]) -> None:
+    session = Session(ALL)
+    session.baseline("same", ("a", "b"))
+    for _ in range(5):
+        session.iteration("same", failing=("a", "b"), how=IterationEnd.BUDGET)
+    assert session.iteration(**{"digest": "same", "how": IterationEnd.BUDGET, **last}) == []
+
+
+def test_cuts_and_half_of_a_budget_in_vain_stall_a_run() -> None:
+    half = {Dimension.TOKENS: Spent(50, 100)}
+    session = Session(ALL)
+    session.baseline("same")
+    assert session.iteration("same", how=IterationEnd.BUDGET, spent=half) == []
+    assert session.iteration("same", how=IterationEnd.BUDGET, spent=half) == [Rule.STALLED]
+
+
 @pytest.mark.parametrize("how", UNCOUNTED)
 def test_c7_an_old_signal_is_not_given_again_after_an_iteration_that_does_not_count(how: IterationEnd) -> None:
     session = Session()

@@ -1,9 +1,11 @@
 """What the plateau rules remember of a session: a fold of journal events, the same after a restart. Pure.
 
 What an iteration ended by itself counts, whatever its exit code (`exited`, `died`, `idle`, `lingered`), and so does
-one that was ended because it ran in circles (`looping`). What was done to it does not: ends by the operator, a budget,
-an interruption or a failed start, models that could not be reached, a check that could not be run (`infra`), any wait.
+one that was ended because it ran in circles (`looping`). What was done to it does not: ends by the operator, an
+interruption or a failed start, models that could not be reached, a check that could not be run (`infra`), any wait.
 Such an iteration neither adds to a count nor breaks one, but a change of the oracle in it is a change all the same.
+One that a budget cut short (`budget`) was not completed, so that what it left says nothing; that it was spent in vain
+does: it counts for the run as a whole (`stalled`), or else a worker that is cut each time would go on for ever unseen.
 
 Counts begin anew when a task is verified and when the operator resets them, and by nothing else; iterations of a task
 that is no longer selected (`blocked`, `review`) leave with it. Nothing that a worker says is looked at.
@@ -47,6 +49,9 @@ COUNTED = frozenset(
 )
 """Ends that say something about the worker."""
 
+SPENT = COUNTED | {IterationEnd.BUDGET}
+"""Ends of iterations that were the worker's to use."""
+
 NO_FAILURE = frozenset({Verdict.PASSED, Verdict.INFRA})
 """Verdicts without a failure class; a pass moves the oracle only by the `task_done` that follows it."""
 
@@ -85,8 +90,13 @@ class Iteration(msgspec.Struct, frozen=True):
     @property
     def counts(self) -> bool:
         """Whether it was completed and judged, and nothing but the worker is to be blamed."""
+        return self.how in COUNTED and self.spent
+
+    @property
+    def spent(self) -> bool:
+        """Whether it counts, or would if a budget had not cut it short."""
         judged = self.verdict is not None and self.verdict is not Verdict.INFRA
-        return self.how in COUNTED and judged and not self.hindered
+        return self.how in SPENT and judged and not self.hindered
 
     @property
     def changed(self) -> bool:

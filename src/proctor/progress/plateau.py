@@ -89,11 +89,11 @@ def standing(
 ) -> Standing:
     """The light after `iteration`; quiet, and not counted, if that iteration does not count."""
     last = memory.iteration(iteration)
-    if last is None or not last.counts:
+    if last is None or not last.spent:
         return Standing(why="the iteration does not count")
     found = signals(memory, windows, iteration, spent)
     if not found:
-        return Standing(counted=True)
+        return Standing(counted=last.counts)
     repeated = {x.rule: n.iteration for x in found if (n := memory.nudged(x.rule, last.task, iteration))}
     found.sort(key=lambda signal: (signal.rule not in AT_ONCE, signal.rule not in repeated))
     first = found[0].rule
@@ -123,16 +123,20 @@ def signals(
     memory: Memory, windows: Mapping[Rule, int], iteration: int, spent: Mapping[Dimension, Spent] | None = None
 ) -> list[Signal]:
     """The rules that hold now that `iteration` is over, the one that says most first; none if that iteration does not
-    count. A window of 0 is off."""
-    counted = [one for one in memory.iterations if one.counts]
-    if not counted or counted[-1].number != iteration:
+    count, and of one that a budget cut short no more than `stalled`. A window of 0 is off."""
+    in_vain = [one for one in memory.iterations if one.spent]
+    if not in_vain or in_vain[-1].number != iteration:
         return []
+    run = stalled(in_vain, memory.aside, windows.get(Rule.STALLED, 0), spent or {})
+    if not in_vain[-1].counts:
+        return [run] if run else []
+    counted = [one for one in in_vain if one.counts]
     task = counted[-1].task
     same_task = [one for one in counted if one.task == task]
     every = [one for one in memory.iterations if one.task == task]
     found = (
         no_op(same_task, windows.get(Rule.NO_OP, 0)),
-        stalled(counted, memory.aside, windows.get(Rule.STALLED, 0), spent or {}),
+        run,
         revisit(every, windows.get(Rule.REVISIT, 0)),
         same_failure(same_task, windows.get(Rule.SAME_FAILURE, 0)),
         no_change(memory.iterations, windows.get(Rule.NO_CHANGE, 0)),
