@@ -17,6 +17,15 @@ from proctor.words import Dimension
 
 Written = str | int | float
 
+
+class OutOfRange(ValueError):
+    """A number that is well written, and is less than nothing or more than anything here can hold."""
+
+    def __init__(self, sentence: str, low: bool) -> None:
+        super().__init__(sentence)
+        self.low = low
+
+
 _LARGEST = 2**63 - 1  # what a journal row can hold
 _LONGEST = 40
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
@@ -156,6 +165,8 @@ def _text(written: Written, wanted: str) -> str:
     text = str(written).strip()
     if not text or len(text) > _LONGEST:
         raise ValueError(f"{text[:_LONGEST]!r} is not {wanted}")
+    if re.match(r"\$?-\$?[0-9.]", text):
+        raise OutOfRange(f"{text!r} is less than nothing; write {wanted}", low=True)
     return _GROUPED.sub(lambda group: re.sub("[,_]", "", group[0]), text, count=1)
 
 
@@ -169,7 +180,7 @@ def _scaled(text: str, factors: Mapping[str, int], what: str) -> Fraction:
 
 def _whole(amount: Fraction, text: str) -> int:
     if amount > _LARGEST:
-        raise ValueError(f"{text!r} is too large")
+        raise OutOfRange(f"{text!r} is too large", low=False)
     return math.ceil(amount)
 
 

@@ -76,5 +76,8 @@ def test_amounts_may_be_numbers_or_as_people_write_them() -> None:
 
 def test_the_least_of_a_limit_is_told_to_editors() -> None:
     limits = schema()["$defs"]["Limits"]["properties"]
-    assert limits["memory"]["anyOf"] == [{"type": "string"}, {"type": "number", "minimum": 64 << 20}]
+    assert limits["memory"]["anyOf"] == [
+        {"type": "string"},
+        {"type": "number", "minimum": 64 << 20, "maximum": 1 << 50},
+    ]
     assert limits["processes"]["anyOf"][1]["minimum"] == 16

@@ -114,11 +114,11 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": ["a"], "timeout": 0}}],
-            "tasks.json: task 1: check.timeout: must be more than nothing",
+            "tasks.json: task 1: check.timeout: '0' is too little; it can be 1ms to 7d",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": ["a"], "repeat": -1}}],
-            "tasks.json: task 1: check.repeat: Expected `int` >= 0",
+            "tasks.json: task 1: check.repeat: '-1' is too little; it can be 0 to 100",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": [" "]}}],

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
+from proctor import units
 from proctor.contract.section import Section
-from proctor.contract.values import Duration, Number, OneOrMany, Percent, Size, Spend
+from proctor.contract.values import Amount, Duration, Number, OneOrMany, Percent, Size, Spend
 from proctor.words import AtSoft, Dimension, Exhaustion
 
 
@@ -33,6 +34,10 @@ class TimeCeiling(Ceiling):
     limit: Duration
     per_task: Duration | None = None
     per_iteration: Duration | None = None
+
+
+class IterationsCeiling(Ceiling):
+    limit: Annotated[int, Amount(units.parse_count, "1", "1M")]
 
 
 class SizeCeiling(Ceiling):
@@ -70,7 +75,7 @@ class Budget(Section):
     generated_tokens: Ceiling | None = None
     cost: MoneyCeiling | None = None
     tool_calls: Ceiling | None = None
-    iterations: Ceiling | None = None
+    iterations: IterationsCeiling | None = None
     files_touched: Ceiling | None = None
     """Union over the session; does not fall on rollback. So are the next two."""
     lines_changed: Ceiling | None = None

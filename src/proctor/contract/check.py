@@ -11,7 +11,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from proctor.contract import kinds
 from proctor.contract.section import Section
-from proctor.contract.values import Argv, Count, Seconds
+from proctor.contract.values import REPEATS, TIMEOUT, Argv, Seconds
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Artifact, Expect, Page, Schema
 
@@ -29,8 +29,9 @@ def _keys(kind: type[msgspec.Struct], more: dict[str, Any], *needed: str) -> dic
 
 
 _TEXT = {"type": "string"}
-_AMOUNT = {"anyOf": [{"type": "string"}, {"type": "number"}]}
-_PAGE = {"within": _AMOUNT, "port": {"type": "integer"}, "path": _TEXT}
+_PORT = {"type": "integer", "minimum": 1, "maximum": 65535}
+_STATUS = {"type": "integer", "minimum": 100, "maximum": 599}
+_PAGE = {"within": TIMEOUT.schema(), "status": _STATUS, "port": _PORT, "path": _TEXT}
 
 
 class Check(Section):
@@ -46,7 +47,7 @@ class Check(Section):
     """What the output has to be: a text that it holds, or one or more of `text`, `regex`, `json`, `golden`."""
     allow_vacuous: bool = False
     """A pass counts although the check passed before the work too."""
-    repeat: Count = 1
+    repeat: Annotated[int, REPEATS] = 1
     """How often a pass is run again to confirm it, each time on a copy of its own; 0 for a check that costs too much.
     A pass that does not repeat is `unstable`."""
     artifact: Annotated[Artifact | None, *_read(kinds.artifact, _TEXT, _keys(Artifact, {}, "path"))] = None

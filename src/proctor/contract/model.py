@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, PrivateAttr, Tag
 
+from proctor import units
 from proctor.contract.budget import Budget
 from proctor.contract.gateway import Gateway
 from proctor.contract.progress import Progress, Termination
@@ -18,17 +19,15 @@ from proctor.contract.section import Section
 from proctor.contract.state import State
 from proctor.contract.values import (
     AgentSettings,
+    Amount,
     Argv,
-    AtLeast,
     BriefWay,
     Channel,
     Duration,
     Git,
     Hosts,
-    Number,
     OneOrMany,
     SandboxKind,
-    Size,
     Text,
     ToolPatterns,
     WorkerKind,
@@ -51,7 +50,7 @@ class Worker(Section):
     model: Text | None = None
     """The model's name: handed to the worker as `$PROCTOR_MODEL`, and what prices are looked up by."""
     cheaper: Cheaper | None = None
-    idle: Duration = 15 * 60_000
+    idle: Annotated[int, Amount(units.parse_duration, "1s", "7d")] = 15 * 60_000
     """No output, no file change and no CPU for so long: the iteration is ended."""
     brief: BriefWay = BriefWay.STDIN
     terminal: bool = False
@@ -68,15 +67,26 @@ class Approvals(Section):
     """A request that nobody answers for so long is denied; `never` waits."""
 
 
-class Limits(Section):
-    """The least of each is what a shell, a runtime and git need to work at all."""
+def _size(least: str) -> Amount:
+    return Amount(units.parse_size, least, "1024T", why=_LEAST)
 
-    memory: Annotated[Size, AtLeast(64 << 20, "64M")] = 4 << 30
-    processes: Annotated[Number, AtLeast(16, "16")] = 512
-    file_size: Annotated[Size, AtLeast(1 << 20, "1M")] = 2 << 30
-    open_files: Annotated[Number, AtLeast(64, "64")] = 4096
-    scratch: Annotated[Size, AtLeast(1 << 20, "1M")] = 512 << 20
-    growth: Annotated[Size, AtLeast(1 << 20, "1M")] = 20 << 30
+
+def _number(least: str, most: str) -> Amount:
+    return Amount(units.parse_count, least, most, why=_LEAST)
+
+
+_LEAST = "a shell, a runtime and git need as much"
+
+
+class Limits(Section):
+    """The least of each is what a shell, a runtime and git need to work at all; the most what a kernel can count."""
+
+    memory: Annotated[int, _size("64M")] = 4 << 30
+    processes: Annotated[int, _number("16", "4,194,304")] = 512
+    file_size: Annotated[int, _size("1M")] = 2 << 30
+    open_files: Annotated[int, _number("64", "1,048,576")] = 4096
+    scratch: Annotated[int, _size("1M")] = 512 << 20
+    growth: Annotated[int, _size("1M")] = 20 << 30
     """What one worker may add to the workspace before it is ended."""
 
 

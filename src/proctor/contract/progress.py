@@ -4,31 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
+from proctor import units
 from proctor.contract.check import Check
 from proctor.contract.section import Section
-from proctor.contract.values import Count, Duration, OneOrMany, OnFailed, OnTampering, Share, never
-from proctor.journal.drift import USUAL
+from proctor.contract.values import Amount, Duration, OneOrMany, OnFailed, OnTampering, Share, never
+from proctor.journal.drift import CLAIMS, MOST, SURVEYS, USUAL
 from proctor.words import Drift, LoopRule, Response, Rule
+
+CALLS = 64
+"""Tool calls of an iteration that the rules inside it look at."""
+
+
+def _times(least: int, most: int = 1000) -> Amount:
+    return Amount(units.parse_count, str(least), f"{most:,}", off=True)
 
 
 class Plateau(Section):
-    """Windows of the rules, in iterations; 0 switches a rule off."""
+    """Windows of the rules, in iterations; 0 switches a rule off. Those that compare need two."""
 
-    no_change: Count = 3
-    shrinking: Count = 3
-    same_failure: Count = 3
-    revisit: Count = 2
-    no_op: Count = 2
-    stalled: Count = 6
-    same_call: Count = 4
+    no_change: Annotated[int, _times(1)] = 3
+    shrinking: Annotated[int, _times(2)] = 3
+    same_failure: Annotated[int, _times(1)] = 3
+    revisit: Annotated[int, _times(1)] = 2
+    no_op: Annotated[int, _times(1)] = 2
+    stalled: Annotated[int, _times(1)] = 6
+    same_call: Annotated[int, _times(2, CALLS)] = 4
     """Inside an iteration, where it ends the iteration: the same tool, input and result so many times."""
-    same_error: Count = 4
+    same_error: Annotated[int, _times(2, CALLS)] = 4
     """Inside an iteration: the same error; one time less warns."""
-    cycle: Count = 3
+    cycle: Annotated[int, _times(2, CALLS // 4)] = 3
     """Inside an iteration: so many times the same two to four calls in a row."""
-    same_denial: Count = 2
+    same_denial: Annotated[int, _times(1)] = 2
     """Inside an iteration: the same request denied."""
     on_plateau: Annotated[tuple[Response, ...], Field(min_length=1), OneOrMany()] = (
         Response.NARROW,
@@ -37,13 +45,6 @@ class Plateau(Section):
         Response.PARK,
     )
     """The answers to a firing, in order."""
-
-    @model_validator(mode="after")
-    def _compare(self) -> Plateau:
-        for name in ("shrinking", "same_call", "same_error", "cycle"):
-            if getattr(self, name) == 1:
-                raise ValueError(f"{name} compares at least 2; 0 switches it off")
-        return self
 
     @property
     def windows(self) -> dict[Rule, int]:
@@ -61,26 +62,20 @@ class Plateau(Section):
 class DriftLights(Section):
     """The figure of each light; 0 switches it off."""
 
-    premature_victory: Count = USUAL[Drift.PREMATURE_VICTORY]
+    premature_victory: Annotated[int, _times(1, CLAIMS)] = USUAL[Drift.PREMATURE_VICTORY]
     """False claims among the last ten, at least half of them."""
-    plan_rot: Count = USUAL[Drift.PLAN_ROT]
-    """Any number but 0: a task that names what is gone waits for you."""
-    state_pollution: Count = USUAL[Drift.STATE_POLLUTION]
+    plan_rot: Annotated[int, _times(1, 1)] = USUAL[Drift.PLAN_ROT]
+    """1: a task that names what is gone waits for you."""
+    state_pollution: Annotated[int, _times(1, 1_000_000)] = USUAL[Drift.STATE_POLLUTION]
     """Tokens an iteration that workers may add to the log."""
-    test_gaming: Count = USUAL[Drift.TEST_GAMING]
+    test_gaming: Annotated[int, _times(1)] = USUAL[Drift.TEST_GAMING]
     """Iterations for which what was done to the checks stays lit."""
-    tunnel_vision: Count = USUAL[Drift.TUNNEL_VISION]
+    tunnel_vision: Annotated[int, _times(1, SURVEYS // 2)] = USUAL[Drift.TUNNEL_VISION]
     """Iterations in one folder without a verified task, while others are open elsewhere."""
-    silent_regression: Count = USUAL[Drift.SILENT_REGRESSION]
+    silent_regression: Annotated[int, _times(1, MOST)] = USUAL[Drift.SILENT_REGRESSION]
     """Verified tasks that fail again."""
-    budget_runaway: Count = USUAL[Drift.BUDGET_RUNAWAY]
+    budget_runaway: Annotated[int, _times(2)] = USUAL[Drift.BUDGET_RUNAWAY]
     """Times the median of a verified task at which a task parks the session; at half of them it is narrowed."""
-
-    @model_validator(mode="after")
-    def _claims(self) -> DriftLights:
-        if self.premature_victory > 10:
-            raise ValueError("premature_victory counts among the last ten claims; 0 switches it off")
-        return self
 
     @property
     def windows(self) -> dict[Drift, int]:

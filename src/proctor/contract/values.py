@@ -117,38 +117,45 @@ class Channel(StrEnum):
     DESKTOP = "desktop"
 
 
-def _positive(amount: int) -> int:
-    if amount <= 0:
-        raise ValueError("must be more than zero")
-    return amount
+class Amount:
+    """A number as a person writes it (text or a number), read into its base unit and held between two bounds.
 
+    The bounds are written likewise. With `off`, 0 is taken too: it switches the thing off. `why` says what the least
+    rests on.
+    """
 
-def _written(parse: Callable[[units.Written], int], example: str) -> tuple[BeforeValidator, WithJsonSchema]:
-    schema = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}], "examples": [example]}
-    return BeforeValidator(parse), WithJsonSchema(schema)
+    def __init__(
+        self, parse: Callable[[units.Written], int], least: str, most: str, *, off: bool = False, why: str = ""
+    ) -> None:
+        self._parse, self._least, self._most = parse, parse(least), parse(most)
+        self._examples = [least, most]
+        self._off, self._why = off, f": {why}" if why else ""
+        span = least if least == most else f"{least} to {most}"
+        self._shown = f"{span}{', or 0, which switches it off' if off else ''}"
 
-
-def _seconds(written: units.Written) -> float:
-    return units.parse_duration(written) / 1000
-
-
-class AtLeast:
-    """The least amount that is taken; `shown` as a person writes it."""
-
-    def __init__(self, least: int, shown: str) -> None:
-        self._least, self._shown = least, shown
+    def read(self, written: Any) -> int:
+        """The amount in its base unit. ValueError where it is none, or beyond the bounds."""
+        try:
+            amount = self._parse(written)
+            low = amount < self._least
+        except units.OutOfRange as error:
+            amount, low = -1, error.low
+        if self._least <= amount <= self._most or (self._off and amount == 0):
+            return amount
+        shown, why = str(written).strip()[:40], self._why if low else ""
+        raise ValueError(f"{shown!r} is too {'little' if low else 'much'}; it can be {self._shown}{why}")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._enough, handler(source))
+        return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        made = handler(core)
-        return {**made, "anyOf": [{"type": "string"}, {"type": "number", "minimum": self._least}]}
+        return self.schema()
 
-    def _enough(self, amount: int) -> int:
-        if amount < self._least:
-            raise ValueError(f"must be at least {self._shown}: a shell, a runtime and git need as much")
-        return amount
+    def schema(self) -> dict[str, Any]:
+        """What an editor is told."""
+        one = self._parse("1")  # a bare number is seconds, dollars, bytes
+        number = {"type": "number", "minimum": 0 if self._off else self._least / one, "maximum": self._most / one}
+        return {"anyOf": [{"type": "string"}, number], "examples": self._examples}
 
 
 class OneOrMany:
@@ -245,18 +252,19 @@ Words = Annotated[tuple[Text, ...], OneOrMany()]
 _Word = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
 Argv = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(_argv)]
 
-Duration = Annotated[int, *_written(units.parse_duration, "15m"), AfterValidator(_positive)]
+Duration = Annotated[int, Amount(units.parse_duration, "1ms", "3650d")]
 """Milliseconds."""
-Seconds = Annotated[float, *_written(_seconds, "5m"), AfterValidator(_positive)]
-Size = Annotated[int, *_written(units.parse_size, "4G"), AfterValidator(_positive)]
+TIMEOUT = Amount(units.parse_duration, "1ms", "7d")
+Seconds = Annotated[float, TIMEOUT, AfterValidator(lambda ms: ms / 1000)]
+REPEATS = Amount(units.parse_count, "0", "100")
+Size = Annotated[int, Amount(units.parse_size, "1B", "1024T")]
 """Bytes."""
-Money = Annotated[int, *_written(units.parse_money, "$20")]
+Money = Annotated[int, Amount(units.parse_money, "$0", "$1,000,000")]
 """Micro-dollars; nothing is allowed and means free."""
-Spend = Annotated[Money, AfterValidator(_positive)]
-Count = Annotated[int, *_written(units.parse_count, "40")]
-Number = Annotated[Count, AfterValidator(_positive)]
-Share = Annotated[int, *_written(units.parse_percent, "50%")]
-Percent = Annotated[Share, AfterValidator(_positive)]
+Spend = Annotated[int, Amount(units.parse_money, "$0.000001", "$1,000,000")]
+Number = Annotated[int, Amount(units.parse_count, "1", "1T")]
+Share = Annotated[int, Amount(units.parse_percent, "0%", "100%")]
+Percent = Annotated[int, Amount(units.parse_percent, "1%", "100%")]
 
 RelativePath = Annotated[Text, AfterValidator(relative_path)]
 Areas = Annotated[tuple[Annotated[RelativePath, AfterValidator(_area)], ...], OneOrMany()]

@@ -18,8 +18,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from proctor import units
 from proctor.contract import kinds
+from proctor.contract.values import REPEATS, TIMEOUT
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact, TaskFact
 from proctor.text import safe_line
@@ -36,13 +36,15 @@ class _Check(msgspec.Struct, forbid_unknown_fields=True):
     optional: bool = False
     expect: Any = None
     allow_vacuous: bool = False
-    repeat: Annotated[int, msgspec.Meta(ge=0)] = 1
+    repeat: int = 1
     artifact: Any = None
     schema: Any = None
     page: Any = None
 
 
-_RULES: dict[str, Callable[[Any], Any]] = {
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "timeout": lambda written: TIMEOUT.read(written) / 1000,
+    "repeat": REPEATS.read,
     "expect": kinds.expect,
     "artifact": kinds.artifact,
     "schema": kinds.schema,
@@ -207,25 +209,17 @@ def _fact(check: _Check) -> CheckFact:
     run = () if check.run is msgspec.UNSET else check.run
     if run:
         kinds.program("run", run)
-    try:
-        timeout = units.parse_duration(check.timeout) / 1000
-    except ValueError as error:
-        raise ValueError(f"timeout: {error}") from error
-    if timeout <= 0:
-        raise ValueError("timeout: must be more than nothing")
-    rules = {}
-    for key, read in _RULES.items():
+    given = {}
+    for key, read in _READERS.items():
         try:
-            rules[key] = read(getattr(check, key))
+            given[key] = read(getattr(check, key))
         except ValueError as error:
             raise ValueError(f"{key}: {error}") from error
     fact = CheckFact(
         run=run,
-        timeout=timeout,
         optional=check.optional,
         allow_vacuous=check.allow_vacuous,
-        repeat=check.repeat,
-        **rules,
+        **given,
     )
     kinds.together(fact)
     return fact
