@@ -226,6 +226,15 @@ def test_a_smoke_check_is_asked_anew_where_what_is_asked_for_or_rests_on_changed
     assert (revised.smoked, revised.broken) == ("", None)
 
 
+def test_what_a_repair_changed_was_looked_at_once_the_smoke_check_passes_on_it() -> None:
+    begun = ev.IterationStarted(iteration=1, task=1, key="k", tree="before", repair=True, repair_only=True)
+    ended = ev.IterationEnded(iteration=1, task=1, how=IterationEnd.EXITED, tree="after")
+    mended = ev.Judged(iteration=1, task=None, phase=Phase.SMOKE, verdict=Verdict.PASSED, tree="after")
+    settled = ev.Settled(iteration=1, task=1, amounts={})
+    assert state(TASKS, begun, ended, mended, settled).unlooked == ""
+    assert state(TASKS, begun, ended, settled).unlooked == "before"
+
+
 def test_three_failed_starts_in_a_row_are_counted_and_one_good_one_resets() -> None:
     def end(how: IterationEnd) -> ev.IterationEnded:
         return ev.IterationEnded(iteration=1, task=1, how=how)

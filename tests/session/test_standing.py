@@ -19,6 +19,7 @@ from pathlib import Path
 brief, out, broken = Path(os.environ["PROCTOR_BRIEF"]).read_text(), Path("out.txt"), Path("broken")
 if "## First: repair what is broken" in brief:
     broken.unlink()
+elif os.environ["PROCTOR_TASK"] == "2":
     out.write_text("two\\n")
 elif "## It was verified before" in brief:
     out.write_text("one\\ntwo\\n")
@@ -45,17 +46,19 @@ def test_a_broken_project_is_mended_first_and_a_lost_task_is_open_again(sample: 
 
     judged = [e for e in workspace.events("judged") if isinstance(e, ev.Judged)]
     of = {phase: [(e.iteration, e.task, e.verdict) for e in judged if e.phase is phase] for phase in Phase}
-    assert of[Phase.WORK] == [(1, 1, Verdict.PASSED), (2, 2, Verdict.PASSED), (3, 1, Verdict.PASSED)]
-    assert of[Phase.REPEAT] == of[Phase.WORK]
+    assert of[Phase.WORK] == [(1, 1, Verdict.PASSED), (3, 2, Verdict.PASSED), (4, 1, Verdict.PASSED)]
+    assert of[Phase.REPEAT] == [(1, 1, Verdict.PASSED), (2, None, Verdict.PASSED), *of[Phase.WORK][1:]]
     assert of[Phase.SMOKE] == [
         (0, None, Verdict.PASSED),
         (1, None, Verdict.FAILED),
         (2, None, Verdict.PASSED),
         (3, None, Verdict.PASSED),
+        (4, None, Verdict.PASSED),
     ]
-    assert of[Phase.REGRESSION] == [(2, 1, Verdict.FAILED), (2, 1, Verdict.FAILED), (3, 2, Verdict.PASSED)]
+    assert of[Phase.BASELINE] == [(0, 1, Verdict.FAILED), (2, 2, Verdict.FAILED)], "on a project that works"
+    assert of[Phase.REGRESSION] == [(3, 1, Verdict.FAILED), (3, 1, Verdict.FAILED), (4, 2, Verdict.PASSED)]
     started = [e for e in workspace.events("iteration_started") if isinstance(e, ev.IterationStarted)]
-    assert [e.repair for e in started] == [False, True, False]
+    assert [e.repair_only for e in started] == [False, True, False, False]
     (lost,) = (e for e in workspace.events("regressed") if isinstance(e, ev.Regressed))
     assert (lost.task, lost.passed_in, lost.checkpoint) == (1, 1, "c2")
     (notice,) = (e for e in workspace.events("noticed") if isinstance(e, ev.Noticed) and e.why == "regression:1")

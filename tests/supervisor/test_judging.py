@@ -64,5 +64,5 @@ def test_a_task_whose_checks_decide_nothing_waits_for_a_person_and_for_no_worker
 ) -> None:
     rows: list[ev.Event] = []
     s = cast("Session", SimpleNamespace(append=rows.append))
-    assert not asyncio.run(judging.baseline(s, TaskState(id=1, task="t", checks=checks)))
+    assert judging.cannot_pass(s, TaskState(id=1, task="t", checks=checks))
     assert [row.status for row in rows if isinstance(row, ev.TaskMoved)] == [TaskStatus.REVIEW]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -49,6 +50,16 @@ def inputs(**changed: Any) -> BriefInputs:
         "spec": "Refunds answer 200.",
     }
     return BriefInputs(**{**given, **changed})
+
+
+@pytest.mark.parametrize(("seen", "asked"), [(True, "Mend that first."), (False, "Mend that, and nothing else:")])
+def test_on_a_broken_project_a_task_that_was_not_seen_to_fail_is_told_to_come_after_the_repair(
+    seen: bool, asked: str
+) -> None:
+    smoke = Judged(iteration=1, task=None, phase=Phase.SMOKE, verdict=Verdict.FAILED, check="make smoke")
+    task = replace(TASK, baseline=replace(FAILED, phase=Phase.BASELINE) if seen else None)
+    text = build(inputs(task=task, broken=smoke), 12_000, count).text
+    assert_in_order(text, "## First: repair what is broken", "make smoke", asked, "## Its check")
 
 
 def assert_in_order(text: str, *pieces: str) -> None:

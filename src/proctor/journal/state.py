@@ -66,6 +66,11 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     infra: int = 0
     spent: dict[Dimension, int] = {}
 
+    @property
+    def known_to_fail(self) -> bool:
+        """Whether its check was seen to fail before the work."""
+        return self.baseline is not None and self.baseline.verdict is Verdict.FAILED
+
 
 class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A request, open while `outcome` is None. `input` and `told` are as in `RequestClosed`; of one that is answered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,11 +109,19 @@ def before(s: Session, task: ev.TaskId) -> Judgement | None:
 
 
 async def of_work(s: Session, acted: Acted, task: TaskState) -> Judgement:
-    """The verdict after the work, held against the one before it; where a repair came first, the smoke check's too."""
+    """The verdict after the work, held against the one before it; where a repair came first, the smoke check's too, and
+    where that was all, no more than the smoke check's."""
     repair = s.state.intent is not None and s.state.intent.repair
-    checks = (*(s.terms.smoke_checks() if repair else ()), *task.checks)
+    smoke = s.terms.smoke_checks() if repair else ()
     where = Where(acted.snapshot, acted.iteration, task.id, iteration_dir(s.state_dir, acted.iteration))
-    return await confirmed(s, checks, where, before(s, task.id))
+    if only_repairs(s):
+        return await confirmed(s, smoke, dataclasses.replace(where, task=None))
+    return await confirmed(s, (*smoke, *task.checks), where, before(s, task.id))
+
+
+def only_repairs(s: Session) -> bool:
+    """Whether the iteration at hand had the project to mend and nothing else."""
+    return s.state.intent is not None and s.state.intent.repair_only
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,24 +161,30 @@ async def held(
     return compare(baseline, judgement) if baseline is not None else judgement
 
 
+def cannot_pass(s: Session, task: TaskState) -> bool:
+    """Whether a task has no check that decides; it then needs a person."""
+    if not all(check.optional for check in task.checks):
+        return False
+    why = "no check decides" if task.checks else "no check"
+    s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
+    return True
+
+
 async def baseline(s: Session, task: TaskState) -> bool:
     """See the task's check fail before the work. False when it does not, and the task needs a person."""
-    if all(check.optional for check in task.checks):
-        why = "no check decides" if task.checks else "no check"
-        s.append(ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
-        return False
     snapshot = await s.timeline.snapshot("baseline")
     judgement = await run(s, snapshot.commit, task.checks, baseline_folder(s, task.id))
     row = judged(judgement, snapshot.tree, iteration=s.state.iteration, task=task.id, phase=Phase.BASELINE)
     vacuous = judgement.verdict is Verdict.PASSED
     if vacuous and not all(check.allow_vacuous for check in task.checks if not check.optional):
-        why = "the check passes before any work"
+        why = "the check passes and was never seen to fail" if task.iterations else "the check passes before any work"
         said = replace(row, verdict=Verdict.VACUOUS, reason=why)
         s.append(said, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
         return False
     if never_ran(judgement):
         s.append(replace(row, verdict=Verdict.INFRA))
-        raise Unrecoverable(f"task {task.id}: its check cannot be run: {row.reason}; see {judgement.log}", "oracle")
+        fix = f"install what it runs, or give the task another; see {judgement.log}"
+        raise Unrecoverable(f"task {task.id}: its check cannot be run: {row.reason}; {fix}", "oracle")
     if judgement.verdict in (Verdict.TIMEOUT, Verdict.UNSTABLE):
         why = f"the check gives no clear verdict before the work: {judgement.reason}"
         s.append(row, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
@@ -184,10 +199,19 @@ def never_ran(judgement: Judgement) -> bool:
 
 
 def record(
-    s: Session, acted: Acted, task: TaskState, judgement: Judgement, seen: Sequence[ev.Tampered | ev.Suspected]
+    s: Session,
+    acted: Acted,
+    task: TaskState,
+    judgement: Judgement,
+    seen: Sequence[ev.Tampered | ev.Suspected],
+    *,
+    mended: bool = False,
 ) -> None:
-    """Write the verdict, what was seen of tampering, and a claim that the verdict contradicts."""
+    """Write the verdict, what was seen of tampering, and a claim that the verdict contradicts. Of a project that was
+    `mended` the verdict is one of the smoke check, and no task's."""
     where: dict[str, object] = {"iteration": acted.iteration, "task": acted.task, "phase": Phase.WORK}
+    if mended:
+        where |= {"task": None, "phase": Phase.SMOKE}
     where["act_seconds"] = acted.ended.active_ms / 1000
     rows: list[ev.Event] = [judged(judgement, acted.snapshot.tree, **where)]
     rows += seen

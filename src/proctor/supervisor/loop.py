@@ -105,7 +105,8 @@ async def pending(s: Session) -> Acted | None:
 
 
 async def select(s: Session, desk: Desk) -> TaskState | Ending:
-    """The next open task whose check is known to fail now; the end of the session where there is none."""
+    """The next open task whose check is known to fail now, or any while the project is broken and to be mended first;
+    the end of the session where there is none."""
     s.enter(Step.SELECT)
     while True:
         s.heed()
@@ -127,9 +128,10 @@ async def select(s: Session, desk: Desk) -> TaskState | Ending:
             drifting.record(s)
             await rot.ask(s, desk, task, gone)
             continue
-        fails = task.baseline is not None and task.baseline.verdict is Verdict.FAILED
-        if fails or await judging.baseline(s, task):
-            await standing.smoke(s)
+        if judging.cannot_pass(s, task):
+            continue
+        await standing.smoke(s)
+        if s.state.broken or task.known_to_fail or await judging.baseline(s, task):
             found = s.state.task(task.id)
             assert found is not None
             return found
@@ -160,7 +162,8 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     before = await s.timeline.present()
     model = briefing.model(s)
     intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=model, narrow=narrow, tree=before.tree)
-    intent = replace(intent, repair=s.state.broken is not None)
+    if s.state.broken:
+        intent = replace(intent, repair=True, repair_only=not task.known_to_fail)
     s.enter(Step.ACT, task.id)
     async with by_itself(s):
         s.disk.begin()
@@ -208,7 +211,8 @@ def _ended(
 
 
 async def judge(s: Session, acted: Acted) -> Judgement | None:
-    """The harness runs the check on what is there; None where no worker ran."""
+    """The harness runs the check on what is there; None where no worker ran, or where it had the project to mend and
+    nothing else, and has done so."""
     s.enter(Step.JUDGE, acted.task)
     s.heed("stop", "rollback", "undo")
     if acted.ended.how in (IterationEnd.START_FAILED, IterationEnd.SUSPENDED):
@@ -218,8 +222,9 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
         return None
     report.conflicts(s, acted.iteration, acted.task)
     judgement = await judging.of_work(s, acted, task)
-    judging.record(s, acted, task, judgement, await evidence.of(s, acted, task, judgement))
-    return judgement
+    mended = judgement.verdict is Verdict.PASSED and judging.only_repairs(s)
+    judging.record(s, acted, task, judgement, await evidence.of(s, acted, task, judgement), mended=mended)
+    return None if mended else judgement
 
 
 async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
@@ -228,6 +233,7 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     task = s.state.task(acted.task)
     passed = judgement is not None and judgement.verdict is Verdict.PASSED
     before = s.state.intent.tree if s.state.intent else ""
+    mended = judging.only_repairs(s) and s.state.broken is None
     if judgement is not None and not passed and task is not None:
         await judging.go_back(s, acted, task, judgement)
     used = s.account.end()
@@ -240,7 +246,7 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     else:
         s.append(spent, settled)
     await drifting.survey(s, acted, before)
-    report.iteration(s, acted, judgement)
+    report.iteration(s, acted, judgement, mended)
     s.check_budget()
 
 

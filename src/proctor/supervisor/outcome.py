@@ -245,7 +245,8 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
 
 async def _review(s: Session, desk: Desk, task: ev.TaskId | None, what: str) -> Ending | None:
     """Granted: look again, with the task list as it is now. Denied: the tasks are dropped."""
-    opened = desk.opened(RequestKind.REVIEW, what, "give it a check that fails before the work, or drop it", task=task)
+    way = "mend that, and it is run again" if task is None else "give it a check that fails before the work, or drop it"
+    opened = desk.opened(RequestKind.REVIEW, what, way, task=task)
     if await answered(s, desk, opened, asking(opened)):
         report.read_tasks(s)
         again = [t.id for t in s.state.tasks if t.status is TaskStatus.REVIEW and t.id == task]

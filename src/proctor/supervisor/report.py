@@ -74,10 +74,11 @@ def conflicts(s: Session, number: int, task: ev.TaskId) -> None:
         s.append(ev.ClaimRecorded(iteration=number, task=task, status=CONFLICT, why=safe_line("; ".join(said), 1_000)))
 
 
-def iteration(s: Session, acted: Acted, judgement: Judgement | None) -> None:
+def iteration(s: Session, acted: Acted, judgement: Judgement | None, mended: bool = False) -> None:
     """Project the task list and add the iteration's entry to the log."""
     task = s.state.task(acted.task)
-    verdict = str(judgement.verdict) if judgement else "not judged"
+    unjudged = "not judged: the project was mended before it" if mended else "not judged"
+    verdict = str(judgement.verdict) if judgement else unjudged
     claim = f"claimed {task.claim}" if task and task.claim else "no claim"
     found = judgement.reason if judgement else acted.ended.detail
     open_tasks = s.state.open_tasks

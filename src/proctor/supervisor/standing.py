@@ -22,7 +22,7 @@ NOT_RUN = (Verdict.INFRA, Verdict.VACUOUS)
 
 async def smoke(s: Session) -> None:
     """Run the smoke check on what a worker would find, unless it is known to pass there. Unrecoverable if it cannot be
-    run."""
+    run, unless that is since a worker was there: what it takes to run it is then for the next one to mend."""
     checks = s.terms.smoke_checks()
     if not checks:
         return
@@ -31,9 +31,11 @@ async def smoke(s: Session) -> None:
         return
     judgement = await judging.run(s, snapshot.commit, checks, s.state_dir / "checks" / "smoke")
     row = judging.judged(judgement, snapshot.tree, iteration=s.state.iteration, task=None, phase=Phase.SMOKE)
-    if judging.never_ran(judgement):
+    ran = s.state.smoked or (s.state.broken is not None and s.state.broken.verdict is not Verdict.INFRA)
+    if judgement.verdict is Verdict.INFRA or (judging.never_ran(judgement) and not ran):
         s.append(replace(row, verdict=Verdict.INFRA))
-        raise Unrecoverable(f"progress.smoke: it cannot be run: {row.reason}; see {judgement.log}", "oracle")
+        fix = f"install what it runs, or name another; see {judgement.log}"
+        raise Unrecoverable(f"progress.smoke: it cannot be run: {row.reason}; {fix}", "oracle")
     s.append(row)
 
 

@@ -62,8 +62,13 @@ _REPAIR = """\
 Before you started, the check that shows that the project works at all did not pass: {check}
 
 {said}
-Mend that first. The task counts only on a project that passes it.
+{what}
 """
+_FIRST = "Mend that first. The task counts only on a project that passes it."
+_ONLY = (
+    "Mend that, and nothing else: it is all that you are asked for now. The task comes after it: that its check fails "
+    "before the work has first to be seen on a project that works, and what you do of it now counts for nothing."
+)
 _REGRESSED = """\
 ## It was verified before
 
@@ -212,7 +217,8 @@ def _task(inputs: BriefInputs) -> str:
     if inputs.spec.strip():
         sections.append(f"## Its spec ({safe_line(task.spec or '')})\n\n{inputs.spec.strip()}\n")
     if inputs.broken:
-        sections.append(_REPAIR.format(check=safe_line(inputs.broken.check), said=_said(inputs.broken)))
+        what = _FIRST if task.known_to_fail else _ONLY
+        sections.append(_REPAIR.format(check=safe_line(inputs.broken.check), said=_said(inputs.broken), what=what))
     if task.regressions:
         sections.append(_REGRESSED)
     sections.append("## Its check\n\n" + _checks(task.checks))

@@ -34,6 +34,8 @@ class IterationStarted(Event, frozen=True, tag="iteration_started"):
     tree: str = ""
     repair: bool = False
     """The smoke check failed on what the worker finds: to mend that comes first."""
+    repair_only: bool = False
+    """And is all that counts: the task's check has yet to be seen to fail, which says nothing on a broken project."""
 
 
 class WorkerStarted(Event, frozen=True, tag="worker_started"):

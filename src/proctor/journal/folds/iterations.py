@@ -34,10 +34,11 @@ def _settled(state: State, _: ev.Row, e: ev.Settled) -> Changes:
         "intent": None,
         "intent_end": None,
     }
-    end = state.intent_end
+    end, intent = state.intent_end, state.intent
     judged = task is not None and task.last is not None and task.last.iteration == e.iteration
-    if end is not None and not judged and state.intent is not None and end.tree != state.intent.tree:
-        closed |= unlooked(state)
+    if end is not None and intent is not None and end.tree != intent.tree:
+        mended = intent.repair_only and state.smoked == end.tree
+        closed |= {} if judged or mended else unlooked(state)
     return {**closed, "tasks": with_task(state, e.task, spent=spent)}
 
 
