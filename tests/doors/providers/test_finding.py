@@ -141,7 +141,7 @@ def test_a_request_that_a_server_may_take_for_a_post_is_one() -> None:
         '{"model":"m"}'.encode("utf-16"),
         b'{"a":' * 100_000,
         b'{"model":"m","a":' + b"[" * 5_000 + b"]" * 5_000 + b"}",
-        b'{"model":"m","a":' + b"1" * 200 + b"}",
+        b'{"model":"m","a":' + b"1" * 5_000 + b"}",
     ],
 )
 def test_a_body_that_two_readers_could_take_for_two_things_is_refused(raw: bytes) -> None:

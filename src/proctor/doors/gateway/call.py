@@ -92,7 +92,7 @@ class Call:
         self._deadline = asyncio.timeout(None)
         self._incoming: Incoming | None = None
         self._model = asked.model
-        self._estimate = Estimate([], 0, 0)
+        self._estimate = Estimate([], 0, 0, 0)
         self._status = 0
         self._changed: tuple[str, ...] = ()
         self._why = ""

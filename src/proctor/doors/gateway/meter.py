@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -41,12 +41,9 @@ class Estimate:
     """Tokens expected of a prompt: `count` as counted here, `prefix` in the provider's tokens."""
 
     prompt: list[str]
+    size: int
     count: int
     prefix: int
-
-    @property
-    def size(self) -> int:
-        return _size(self.prompt)
 
 
 class Meter:
@@ -81,7 +78,9 @@ class Meter:
             ratio, tail = self._ratio, prompt
         new = "\n".join(tail).encode(errors="replace")
         count += await self._count(new, asked.model, SHORT_TAIL if found else FEW_BYTES)
-        return Estimate(prompt, count, round(count * ratio) + (self._longest if _continues(asked) else 0))
+        return Estimate(
+            prompt, _size(prompt), count, round(count * ratio) + (self._longest if _continues(asked) else 0)
+        )
 
     async def generated(self, text: bytes, model: str) -> int:
         """Tokens of what was seen of an answer."""
@@ -143,13 +142,14 @@ def _size(texts: list[str]) -> int:
 
 def _alike(one: list[str], other: list[str]) -> tuple[int, int]:
     """How many texts both begin with, and how many characters of the next."""
-    texts = _common(one, other)
+    pairs = enumerate(zip(one, other, strict=False))
+    texts = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
     both = texts < len(one) and texts < len(other)
     return texts, _common(one[texts], other[texts]) if both else 0
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How much both begin with."""
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
     least, most = 0, min(len(one), len(other))
     while least < most:
         middle = (least + most + 1) // 2

@@ -115,7 +115,7 @@ def _said(content: Any) -> str | None:
 
 
 def _dicts(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str:
