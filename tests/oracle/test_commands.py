@@ -6,25 +6,25 @@ import shlex
 
 import pytest
 
-from proctor.oracle.commands import Kind, named_paths, recognise, watched
+from proctor.oracle.commands import Kind, named_paths, python_starts, recognise, watched
 
 
 @pytest.mark.parametrize(
     ("line", "becomes"),
     [
-        ("python -m unittest", "python /door/w.py"),
+        ("python -m unittest", "python /door/w.py unittest"),
         (
             "python3.12 -W error -X dev -m unittest -v tests.test_a",
-            "python3.12 -W error -X dev /door/w.py -v tests.test_a",
+            "python3.12 -W error -X dev /door/w.py unittest -v tests.test_a",
         ),
-        (".venv/bin/python -m unittest discover", ".venv/bin/python /door/w.py discover"),
-        ("coverage run -m unittest", "coverage run /door/w.py"),
-        ("uv run python -m unittest -q", "uv run python /door/w.py -q"),
+        (".venv/bin/python -m unittest discover", ".venv/bin/python /door/w.py unittest discover"),
+        ("coverage run -m unittest", "coverage run /door/w.py unittest"),
+        ("uv run python -m unittest -q", "uv run python /door/w.py unittest -q"),
         ("pytest -q tests", "pytest -p w -q tests"),
         ("/opt/venv/bin/py.test", "/opt/venv/bin/py.test -p w"),
-        ("python -m pytest tests/a.py::b", "python -m pytest -p w tests/a.py::b"),
+        ("python -m pytest tests/a.py::b", "python /door/w.py pytest tests/a.py::b"),
         ("python .venv/bin/pytest", "python .venv/bin/pytest -p w"),
-        ("coverage run --branch -m pytest", "coverage run --branch -m pytest -p w"),
+        ("coverage run --branch -m pytest", "coverage run --branch /door/w.py pytest"),
         ("poetry run pytest", "poetry run pytest -p w"),
         ("env A=1 timeout 60 pytest", "env A=1 timeout 60 pytest -p w"),
     ],
@@ -161,3 +161,21 @@ def test_go_and_cargo_are_run_by_a_witness_that_knows_where_its_options_go(line:
     assert runner.kind is kind
     ours = ("python", "-I", "-S", "/door/w.pyz", kind.split()[0], str(at))
     assert watched(argv, runner, "/door", "w", "python") == (*ours, *argv)
+
+
+@pytest.mark.parametrize(
+    ("line", "starts"),
+    [
+        ("python tools/check.py --all", ["tools"]),
+        ("uv run python -W error check.py", ["."]),
+        ("python -m lint", ["."]),
+        ("make test", ["."]),
+        ("./ci/check.py", [".", "ci"]),
+        ("sh ci/check.sh", ["."]),
+        ("python -m pytest", []),
+        ("ruff check app.py", []),
+        ("/usr/bin/true", []),
+    ],
+)
+def test_where_an_unwatched_python_imports_from_first(line: str, starts: list[str]) -> None:
+    assert list(python_starts(shlex.split(line))) == starts

@@ -249,3 +249,31 @@ def test_a_check_that_leaves_a_deep_closed_tree_is_judged_and_nothing_stays(
     assert project.judge(python(dig + close)).verdict is Verdict.PASSED
     assert list((tmp_path / "scratch").iterdir()) == []
     assert outside.stat().st_mode & 0o777 == 0o755
+
+
+FORGE = """
+import sys
+from importlib.machinery import PathFinder
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "_pytest.runner":
+            spec = PathFinder.find_spec(name, path)
+            load = spec.loader.exec_module
+            def forge(module):
+                load(module)
+                module.pytest_runtest_call = lambda item: None
+            spec.loader.exec_module = forge
+            return spec
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_a_module_called_like_one_of_pythons_library_runs_with_the_tests_and_not_before_them(project: Project) -> None:
+    project.write("html.py", "")
+    project.freeze("tests/")
+    project.write("html.py", FORGE)
+    project.write("csv.py", FORGE)
+    assert project.judge(PYTEST).reason == "1 of 2 tests failed"
+    project.write("html.py", "def add(a, b): return a + b\n")
+    project.write("calc.py", "from html import add\n")
+    assert project.judge(PYTEST).verdict is Verdict.PASSED

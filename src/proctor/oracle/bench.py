@@ -185,7 +185,7 @@ class Bench:
         argv, stdin = check.run, DEVNULL
         if runner:
             argv, stdin = commands.watched(check.run, runner, DOOR, line.plugin, sys.executable), line.fd
-            for name, content, mode in files(runner.kind, line.plugin):
+            for name, content, mode in files(runner.kind, line.plugin, self._frozen.modules):
                 place = self._door / name
                 place.write_bytes(content)
                 place.chmod(mode)
@@ -203,6 +203,8 @@ class Bench:
         variables = {**toolchains(kind, self._built, library), **base.environment, **_VARIABLES}
         if kind is Kind.PYTEST:
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, (DOOR, variables.get("PYTHONPATH"))))
+        if runner and check.run[runner.at] == "-m":
+            variables["PYTHONSAFEPATH"] = "1"  # until the witness is there: `python -m coverage run -m pytest`
         return replace(
             base,
             source=self.tree,

@@ -17,6 +17,8 @@ from pathlib import PurePosixPath
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:t|d)?")
 _INTERPRETERS = re.compile(_PYTHON.pattern + r"|bash|sh|dash|zsh|fish|node|deno|bun|ruby|perl|php|Rscript|lua")
 _WRAPPERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "env", "nice", "timeout", "xvfb-run"})
+_STARTERS = frozenset({"make", "gmake", "just", "task", "tox", "nox", "sh", "bash", "dash", "zsh"})
+"""What may start Python in the folder that it runs in."""
 _NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
 _PYTEST = frozenset({"pytest", "py.test"})
 _CARGO_FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"})
@@ -121,7 +123,8 @@ def _found(argv: Sequence[str], scripts: Mapping[str, str]) -> Runner | None:
 def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, python: str) -> tuple[str, ...]:
     """The argv that runs the same tests under the witness, `folder/plugin` with its suffix.
 
-    pytest also needs the folder on PYTHONPATH; `python` is the interpreter for a witness that runs beside the tests.
+    A `pytest` that is no module also needs the folder on PYTHONPATH; `python` is the interpreter of a witness that runs
+    beside the tests.
     """
     before, name, after = (
         argv[: runner.at],
@@ -129,8 +132,8 @@ def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, pytho
         argv[runner.at + runner.words :],
     )
     match runner.kind:
-        case Kind.UNITTEST:
-            return (*before, f"{folder}/{plugin}.py", *after)
+        case Kind.UNITTEST | Kind.PYTEST if name[0] == "-m":
+            return (*before, f"{folder}/{plugin}.py", *name[1:], *after)
         case Kind.PYTEST:
             return (*before, *name, "-p", plugin, *after)
         case Kind.GO | Kind.CARGO:
@@ -182,6 +185,20 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
         if runner and runner.kind is Kind.UNITTEST and "/" not in path:
             parts = path.split(".")
             yield from ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
+
+
+def python_starts(argv: Sequence[str]) -> Iterator[str]:
+    """The folders that Python would import from before its own library, where nothing watches what a check runs."""
+    if not argv or _found(argv, {}):
+        return
+    at = next((at for at, word in enumerate(argv) if _PYTHON.fullmatch(_name(word))), None)
+    words = argv[at + 1 :] if at is not None else argv[:1]
+    script = next((word for word in _without_options(words) if word.endswith(".py")), None)
+    ours = "/" in argv[0] and not argv[0].startswith("/") and at is None
+    if ours or _name(argv[0]) in _STARTERS or (at is not None and script is None):
+        yield "."
+    if script and "-m" not in words and "-c" not in words:
+        yield PurePosixPath(script).parent.as_posix()
 
 
 # --- jest and vitest --------------------------------------------------------------------------------

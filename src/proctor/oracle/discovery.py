@@ -10,6 +10,7 @@ import json
 import os
 import re
 import stat
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -68,6 +69,9 @@ _RUNNER_LIBRARY = frozenset(
 )
 RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY
 """What test runners import. Other names of Python's library may be a project's own."""
+
+LIBRARY = sys.stdlib_module_names - {"test"}
+"""Python's library, without what many projects have of their own."""
 
 _EARLY = frozenset(
     """bz2 decimal email ipaddress lzma ntpath numbers platform pygments quopri random readline unicodedata urllib
@@ -153,6 +157,17 @@ def top_module(path: str) -> str | None:
     if not slash or root not in _IMPORT_ROOTS:
         root, slash, rest = "", "", path
     return root + slash + rest.partition("/")[0].partition(".")[0]
+
+
+def whole_module(path: str) -> tuple[str, str] | None:
+    """The folder and the name of a module that this file makes importable there by itself; None for other files."""
+    folder, _, name = path.rpartition("/")
+    if not name.endswith(_IMPORTABLE):
+        return None
+    module = name.partition(".")[0]
+    if module == "__init__":
+        folder, _, module = folder.rpartition("/")
+    return folder, module
 
 
 def is_early(path: str) -> bool:

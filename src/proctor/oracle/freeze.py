@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
 from proctor.oracle import borrowed, discovery, installed, mentions
-from proctor.oracle.commands import named_paths
+from proctor.oracle.commands import named_paths, python_starts
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -80,7 +80,7 @@ def freeze(
         files = (*named, *(name for argv in checks for name in named_paths(argv)))
         declared = _declared(workspace, roots, files, environments)
         items += [recorder.record(path, declared=True) for path in declared if anew(path)]
-        modules = set()
+        modules, wholes = set(), set()
         packages = discovery.go_packages(item.path for item in items if item)
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
             if entry.name == discovery.CACHE:
@@ -89,7 +89,12 @@ def freeze(
                 items.append(recorder.record(path))
             if module := discovery.top_module(path):
                 modules.add(module)
-        items += recorder.follow(items, anew, ignored)
+            if whole := discovery.whole_module(path):
+                wholes.add(whole)
+        items += (followed := recorder.follow(items, anew, ignored))
+        starts = {os.path.normpath(start) for argv in checks for start in python_starts(argv)}
+        starts |= {_folder(item.path) for item in followed if item and item.path.endswith(".py")}
+        starts = {"" if start == "." else start for start in starts}
         imports = _from_elsewhere(recorder.imports, [workspace / name for name in environments])
         if earlier is None:
             guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
@@ -97,15 +102,20 @@ def freeze(
         else:
             guarded, modules, environments = list(earlier.guarded), set(earlier.modules), list(earlier.borrowed)
             imports, trees = imports | set(earlier.imports), list(earlier.trees)
+            starts |= set(earlier.starts)
+        imports -= {module.rpartition("/")[2] for module in modules}
+        if earlier is None:
+            modules |= {"/".join(filter(None, whole)) for whole in wholes if whole[0] in starts}
         manifest = encode(
             items=_sorted(items),
             guarded=_sorted(guarded),
             trees=trees,
             roots=roots,
             modules=sorted(modules),
-            imports=sorted(imports - {module.rpartition("/")[2] for module in modules}),
+            imports=sorted(imports),
             borrowed=environments,
             awaited=sorted(recorder.awaited),
+            starts=sorted(starts),
             skipped=sorted(recorder.skipped),
         )
         (stage / MANIFEST).write_bytes(manifest)

@@ -46,7 +46,8 @@ class Frozen:
     `modules` are the top-level modules that were there, `imports` the names that frozen files take from elsewhere: a
     new module of such a name would stand before the real one. `borrowed` are the ignored environments that checks use
     where they stand, `guarded` the part of them that starts test runners, `trees` the manifest of each as a whole
-    (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not.
+    (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not,
+    `starts` the folders that unwatched checks let Python import from first.
     """
 
     rev: str
@@ -60,6 +61,7 @@ class Frozen:
     skipped: tuple[str, ...]
     trees: tuple[Item, ...] = ()
     awaited: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:

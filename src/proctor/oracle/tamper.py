@@ -87,6 +87,10 @@ def _is_in_the_way(path: str, frozen: Frozen) -> bool:
     module = discovery.top_module(path)
     if module is None:
         return False
+    if (whole := discovery.whole_module(path)) and whole[0] in frozen.starts:
+        taken = whole[1] in discovery.LIBRARY or whole[1] in frozen.imports
+        if taken and "/".join(filter(None, whole)) not in frozen.modules:
+            return True
     if f"{module}/" not in path and module in frozen.roots:
         return True
     name = module.rpartition("/")[2]

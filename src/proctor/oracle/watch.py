@@ -6,11 +6,12 @@ import io
 import os
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
 from proctor.oracle.commands import Kind
+from proctor.oracle.witness import OWN
 from proctor.oracle.witness_go import LIBRARY
 from proctor.sandbox.host import homes
 from proctor.sandbox.programs import NAMED
@@ -23,10 +24,18 @@ _USUAL = (("RUSTUP_HOME", ".rustup"), ("GOPATH", "go"))
 """Of HOME; named, since some checks have another one."""
 
 
-def files(kind: Kind, plugin: str) -> Iterator[tuple[str, bytes, int]]:
-    """Name, content and mode of what has to be in the folder that is shown to a check, for a witness of this name."""
+def files(kind: Kind, plugin: str, own: Collection[str] = ()) -> Iterator[tuple[str, bytes, int]]:
+    """Name, content and mode of what has to be in the folder that is shown to a check, for a witness of this name.
+
+    `own` are the workspace's modules before the work.
+    """
     if kind.is_python:
         yield f"{plugin}.py", (_HERE / "witness.py").read_bytes(), 0o644
+        yield (
+            plugin + OWN,
+            "\n".join(module.rpartition("/")[2] for module in own).encode("utf-8", "surrogateescape"),
+            0o644,
+        )
     elif kind.is_node:
         yield f"{plugin}.cjs", (_HERE / "witness_node.cjs").read_bytes(), 0o644
     else:

@@ -1,11 +1,11 @@
 """Watches a project's own unittest or pytest from inside its process and tells the judge what really ran.
 
-Started as a script it is `python -m unittest`; loaded by pytest as a plugin it only listens. It runs in the
-project's interpreter (Python 3.9 or later), beside code that may want to look green, so it imports the standard
-library alone, takes all it needs before any code of the workspace runs, keeps it out of reach of simple patching,
-and speaks only when the runner has come to its end. An early exit, a printed summary, a replaced assertion or a
-skipped rest therefore never look like a pass. Code that sets out to read this process's memory can still forge a
-report: what is judged runs in the same interpreter as what judges it.
+Started as a script it is `python -m unittest` or `python -m pytest`; loaded by a `pytest` that was started otherwise it
+only listens. It runs in the project's interpreter (Python 3.9 or later), beside code that may want to look green, so it
+imports the standard library alone, takes all it needs before any code of the workspace runs, keeps it out of reach of
+simple patching, and speaks only when the runner has come to its end. An early exit, a printed summary, a replaced
+assertion or a skipped rest therefore never look like a pass. Code that sets out to read this process's memory can still
+forge a report: what is judged runs in the same interpreter as what judges it.
 
 The line to the judge is standard input: a file without a name, open for both, which first holds a secret that the
 report must repeat.
@@ -20,7 +20,8 @@ import stat
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from importlib.machinery import FrozenImporter, ModuleSpec, PathFinder
 from typing import Any
 
 SECRET_LENGTH = 64
@@ -30,6 +31,8 @@ _EXCERPT = 500
 
 _INTERVAL = 0.05
 _FRAMEWORKS = ("unittest", "_pytest", "pluggy")
+OWN = ".own"
+"""Suffix of the file beside this one that names the modules which the workspace had before the work."""
 
 Tell = Callable[[], None]
 Check = Callable[..., None]
@@ -141,10 +144,61 @@ def message_of(error: Any) -> str:
         return str(getattr(error[0], "__name__", "error"))
 
 
+# --- what is imported from where --------------------------------------------------------------------
+
+
+class Apart:
+    """Keeps what a workspace holds from standing before Python's library and what is installed while a runner starts.
+
+    `own` are the top-level modules that the workspace had before the work. They come first as ever, unless they are
+    called like one of the library: these stand there for the tests alone, from `enter` on.
+    """
+
+    def __init__(self, own: Collection[str] = ()) -> None:
+        here = os.getcwd()
+        door = os.path.dirname(os.path.realpath(__file__))
+        library = os.path.dirname(os.__file__)
+        path = [place for place in sys.path if os.path.realpath(place) != door]
+        at = path.index(library) if library in path else 0
+        first = [place for place in path[:at] if (os.path.abspath(place) + os.sep).startswith(here + os.sep)]
+        self._lead = list(dict.fromkeys([here, *first]))
+        self._own = {name for name in own if PathFinder.find_spec(name, [library]) is None}
+        sys.path[:] = [place for place in path if place not in first and place != here] + self._lead
+        sys.meta_path.insert(0, self)
+        os.environ.pop("PYTHONSAFEPATH", None)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if path is not None or name not in self._own or name in sys.builtin_module_names:
+            return None
+        return PathFinder.find_spec(name, self._lead)
+
+    def enter(self) -> None:
+        """Lets the workspace come first, as `python -m` does, also where something of the same name was needed."""
+        sys.meta_path.remove(self)
+        sys.path[:] = self._lead + [place for place in sys.path if place not in self._lead]
+        known = list(sys.modules)
+        kept = {*sys.builtin_module_names, *_FRAMEWORKS, "pytest", "__main__", __name__}
+        for top in {name.partition(".")[0] for name in known} - kept:
+            spec = None if FrozenImporter.find_spec(top) else PathFinder.find_spec(top, self._lead)
+            if spec and spec.origin and spec.origin != getattr(sys.modules.get(top), "__file__", None):
+                for name in known:
+                    if name.partition(".")[0] == top:
+                        sys.modules.pop(name, None)
+
+
+def start(arguments: list[str]) -> int:
+    """`python -m ARGUMENTS`, of a runner that is watched; its exit code."""
+    with open(os.path.splitext(__file__)[0] + OWN, encoding="utf-8", errors="surrogateescape") as file:
+        apart = Apart(file.read().split("\n"))
+    runner, *rest = arguments
+    sys.modules["__main__"].__spec__ = ModuleSpec(runner + ".__main__", None)
+    return run_unittest(rest, apart) if runner == "unittest" else run_pytest(rest, apart)
+
+
 # --- unittest ---------------------------------------------------------------------------------------
 
 
-def run_unittest(arguments: list[str]) -> int:
+def run_unittest(arguments: list[str], apart: Apart) -> int:
     """`python -m unittest ARGUMENTS`, watched; its exit code."""
     import unittest
 
@@ -211,7 +265,7 @@ def run_unittest(arguments: list[str]) -> int:
             notes.planned = ids_in(test)
             return super().run(test)
 
-    enter_workspace()
+    apart.enter()
     sys.argv = [os.path.basename(sys.executable) + " -m unittest", *arguments]
     program = unittest.main(module=None, testRunner=Runner, exit=False)
     check(last=True)
@@ -220,13 +274,37 @@ def run_unittest(arguments: list[str]) -> int:
     return 0 if program.result.wasSuccessful() else 1
 
 
-def enter_workspace() -> None:
-    """Puts on the path what `python -m` puts there, in place of this script's own folder."""
-    if sys.path and os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpath(__file__)):
-        sys.path[0] = os.getcwd()
-
-
 # --- pytest -----------------------------------------------------------------------------------------
+
+
+def run_pytest(arguments: list[str], apart: Apart) -> int:
+    """`python -m pytest ARGUMENTS`, watched; its exit code."""
+    try:
+        import pytest
+    except ModuleNotFoundError as error:
+        if error.name != "pytest":
+            raise
+        print(f"{sys.executable}: No module named pytest", file=sys.stderr)
+        return 1
+    wait()
+
+    class Enter:
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_load_initial_conftests(self) -> Iterator[None]:
+            apart.enter()
+            yield
+
+    sys.argv = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py"), *arguments]
+    code = pytest.main(arguments, plugins=[sys.modules[__name__], Enter()])
+    sys.stdout.flush()
+    return int(code)
+
+
+def wait() -> None:
+    """Takes the judge's line, to watch what begins when pytest has loaded all that is installed."""
+    notes = Notes()
+    if tell := open_line(notes):
+        _waiting.append((notes, tell))
 
 
 def pytest_load_initial_conftests(early_config: Any) -> None:
@@ -277,10 +355,9 @@ def watch_pytest(notes: Notes, tell: Tell) -> object:
     return Witness()
 
 
+_waiting: list[tuple[Notes, Tell]] = []
+
 if __name__ == "__main__":
-    sys.exit(run_unittest(sys.argv[1:]))
+    sys.exit(start(sys.argv[1:]))
 elif "pytest" in sys.modules:
-    _notes = Notes()
-    _tell = open_line(_notes)
-    _waiting = [(_notes, _tell)] if _tell else []
-    del _notes, _tell
+    wait()
