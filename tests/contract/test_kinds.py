@@ -53,42 +53,42 @@ NO_RUN = "run: missing: the command, as a list of words such as [pytest, -q]; or
 @pytest.mark.parametrize(
     ("check", "line"),
     [
-        ("{timeout: 5m}", f"progress.checks[0]: {NO_RUN}"),
-        ("{expect: x}", f"progress.checks[0]: {NO_RUN}"),
+        ("{timeout: 5m}", f"progress.checks[0].{NO_RUN}"),
+        ("{expect: x}", f"progress.checks[0].{NO_RUN}"),
         ("{artifact: a, expect: x}",
-         "progress.checks[0]: expect: there is no output without run; name the command that writes it"),
+         "progress.checks[0].expect: there is no output without run; name the command that writes it"),
         ("{run: [x], expect: {}}",
          "progress.checks[0].expect: asks for nothing; name one of text, regex, json, golden"),
         ("{run: [x], expect: ' '}", "progress.checks[0].expect: should not be empty"),
-        ("{run: [x], expect: {txt: a}}", "progress.checks[0].expect: txt: unknown key, nearest: text"),
-        ("{run: [x], expect: {regex: '(a'}}", "progress.checks[0].expect: regex: is no regular expression: "
+        ("{run: [x], expect: {txt: a}}", "progress.checks[0].expect.txt: unknown key, nearest: text"),
+        ("{run: [x], expect: {regex: '(a'}}", "progress.checks[0].expect.regex: is no regular expression: "
          "missing ), unterminated subpattern at position 0"),
-        ("{run: [x], expect: {json: '$.a['}}", "progress.checks[0].expect: json: '$.a[' is no path such as $.a.b[0], "
+        ("{run: [x], expect: {json: '$.a['}}", "progress.checks[0].expect.json: '$.a[' is no path such as $.a.b[0], "
          "of names, places and *"),
         ("{run: [x], expect: {text: a, equals: 3}}",
-         "progress.checks[0].expect: equals: is for what stands at a `json` path; name that"),
-        ("{run: [x], expect: {golden: ../g}}", "progress.checks[0].expect: golden: '../g' leaves the workspace"),
-        ("{run: [x], artifact: ''}", "progress.checks[0].artifact: path: should not be empty"),
-        ("{run: [x], artifact: {equals: a}}", "progress.checks[0].artifact: path: missing"),
+         "progress.checks[0].expect.equals: is for what stands at a `json` path; name that"),
+        ("{run: [x], expect: {golden: ../g}}", "progress.checks[0].expect.golden: '../g' leaves the workspace"),
+        ("{run: [x], artifact: ''}", "progress.checks[0].artifact.path: should not be empty"),
+        ("{run: [x], artifact: {equals: a}}", "progress.checks[0].artifact.path: missing"),
         ("{run: [x], artifact: /etc/passwd}",
-         "progress.checks[0].artifact: path: '/etc/passwd' is not a path relative to the workspace"),
-        ("{run: [x], artifact: {path: a, equals: ./a}}", "progress.checks[0].artifact: equals: is the artifact "
+         "progress.checks[0].artifact.path: '/etc/passwd' is not a path relative to the workspace"),
+        ("{run: [x], artifact: {path: a, equals: ./a}}", "progress.checks[0].artifact.equals: is the artifact "
          "itself, and would be laid back over it; name another file"),
         ("{run: [x], schema: s.json}",
          "progress.checks[0].schema: should hold keys of its own: schema, file, output"),
         ("{run: [x], schema: {schema: s.json}}",
          "progress.checks[0].schema: says of what: name one of `file: PATH` and `output: true`"),
         ("{page: {run: serve x, port: 80}}",
-         "progress.checks[0].page: run: is a list of words, for no shell reads it"),
+         "progress.checks[0].page.run: is a list of words, for no shell reads it: [serve, x]"),
         ("{page: {run: [serve]}}", "progress.checks[0].page: says where: name one of `url: http://127.0.0.1:PORT/…` "
          "and `port: PORT`"),
-        ("{page: {run: [serve], url: 'https://example.com/'}}", "progress.checks[0].page: url: must be "
+        ("{page: {run: [serve], url: 'https://example.com/'}}", "progress.checks[0].page.url: must be "
          "http://127.0.0.1:PORT/…, for a sandbox has no network but its own loopback"),
         ("{page: {run: [serve], port: 80, within: 10m}}",
-         "progress.checks[0]: page.within: is more than the check's timeout (300 s)"),
-        ("{page: {run: [serve], port: 80, within: soon}}", "progress.checks[0].page: within: 'soon' is not a duration; "
+         "progress.checks[0].page.within: is more than the check's timeout (300 s)"),
+        ("{page: {run: [serve], port: 80, within: soon}}", "progress.checks[0].page.within: 'soon' is not a duration; "
          "write it like 90s, 15m, 4h, 1h30m (units: ms s m h d w)"),
-        ("{page: {run: [serve], port: 70000}}", "progress.checks[0].page: port: must be a number from 1 to 65535"),
+        ("{page: {run: [serve], port: 70000}}", "progress.checks[0].page.port: must be a number from 1 to 65535"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_one_line_with_its_place(refusal: Refusal, check: str, line: str) -> None:

@@ -80,62 +80,80 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("", "tasks.json: empty; write a list of tasks"),
+        ("", "tasks.json:1: empty; write a list of tasks"),
         ("[\n{,\n]", "tasks.json:2: not JSON: expecting property name enclosed in double quotes"),
         ("[" * 100_000, "tasks.json: nested too deeply"),
-        ('[{"id": NaN, "task": "x"}]', "tasks.json: NaN is not a number that JSON knows"),
-        ('[{"id": 1e999, "task": "x"}]', "tasks.json: 1e999 is not a number that JSON knows"),
-        ('[{"id": 1, "id": 2, "task": "x"}]', "tasks.json: id: given twice in one object"),
+        ('[{"id": NaN, "task": "x"}]', "tasks.json:1: NaN is not a number that JSON knows"),
+        ('[{"id": 1e999, "task": "x"}]', "tasks.json:1: 1e999 is not a number that JSON knows"),
+        ('[{"id": 1, "id": 2, "task": "x"}]', "tasks.json:1: task 1: id: given twice in one object"),
         ('[{"id": 1, "task": "\\ud800"}]', "tasks.json: holds half of a character pair (\\ud800 to \\udfff)"),
-        ([], "tasks.json: tasks: empty; write at least one task"),
-        ({}, "tasks.json: tasks: missing; write a list of tasks, or one under this key"),
-        ("7", "tasks.json: tasks: must be a list"),
-        ({"tasks": None}, "tasks.json: tasks: must be a list"),
-        ([1], "tasks.json: task 1: must be an object with id, task and check"),
-        ([{"task": "x"}], "tasks.json: task 1: Object missing required field `id`"),
-        ([{"id": 1}], "tasks.json: task 1: Object missing required field `task`"),
-        ([{"id": True, "task": "x"}], "tasks.json: task 1: id: Expected `int | str`, got `bool`"),
-        ([{"id": 1, "task": ""}], "tasks.json: task 1: task: Expected `str` of length >= 1"),
-        ([{"id": 1, "task": "x"}, {"id": "1", "task": "y"}], "tasks.json: id: 1 is used by tasks 1 and 2"),
-        ([{"id": 1, "task": "x", "checks": {}}], "tasks.json: task 1: checks: unknown key, nearest: check"),
-        ([{"id": 1, "task": "x", "spec": 3}], "tasks.json: task 1: spec: Expected `str | null`, got `int`"),
-        ([{"id": 1, "task": "x", "spec": "no.md"}], "tasks.json: task 1: spec: no.md: not found"),
+        ([], "tasks.json:1: tasks: empty; write at least one task"),
+        ({}, "tasks.json:1: tasks: missing; write a list of tasks, or one under this key"),
+        ("7", "tasks.json:1: tasks: must be a list"),
+        ({"tasks": None}, "tasks.json:1: tasks: must be a list"),
+        ([1], "tasks.json:1: task 1: must be an object with id, task and check"),
+        ([{"task": "x"}], "tasks.json:1: task 1: id: missing: a number or a word that no other task has"),
+        ([{"id": 1}], "tasks.json:1: task 1: task: missing: what is to be done, in a sentence"),
+        (
+            [{"id": True, "task": "x"}],
+            "tasks.json:1: task 1: id: should be a whole number or a text, not true or false",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": [{"run": ["a"], "repaet": 2}]}],
+            "tasks.json:1: task 1: check[0].repaet: unknown key, nearest: repeat",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"], "script": "b"}}],
+            "tasks.json:1: task 1: check.script: unknown key; the keys here are run, timeout, optional, expect, "
+            "allow_vacuous, repeat, artifact, schema, page",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {}}],
+            "tasks.json:1: task 1: check.run: missing: the command, as a list of "
+            "words such as [pytest, -q]; or an artifact, a page",
+        ),
+        (f'[{{"id": {"9" * 5000}, "task": "x"}}]', "tasks.json:1: a number of 5000 digits; write a shorter one"),
+        ([{"id": 1, "task": ""}], "tasks.json:1: task 1: task: should not be empty"),
+        ([{"id": 1, "task": "x"}, {"id": "1", "task": "y"}], "tasks.json:1: id: 1 is used by tasks 1 and 2"),
+        ([{"id": 1, "task": "x", "checks": {}}], "tasks.json:1: task 1: checks: unknown key, nearest: check"),
+        ([{"id": 1, "task": "x", "spec": 3}], "tasks.json:1: task 1: spec: should be a text, not a whole number"),
+        ([{"id": 1, "task": "x", "spec": "no.md"}], "tasks.json:1: task 1: spec: no.md: not found"),
         (
             [{"id": 1, "task": "x", "spec": "../no.md"}],
-            "tasks.json: task 1: spec: ../no.md: must be a path inside the workspace",
+            "tasks.json:1: task 1: spec: ../no.md: must be a path inside the workspace",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": "pytest"}}],
-            "tasks.json: task 1: check.run: Expected `array`, got `str`",
+            "tasks.json:1: task 1: check.run: is a list of words, for no shell reads it: [pytest]",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": ["a"], "tiemout": 3}}],
-            "tasks.json: task 1: check: Object contains unknown field `tiemout`",
+            "tasks.json:1: task 1: check.tiemout: unknown key, nearest: timeout",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": ["a"], "timeout": 0}}],
-            "tasks.json: task 1: check.timeout: '0' is too little; it can be 1ms to 7d",
+            "tasks.json:1: task 1: check.timeout: '0' is too little; it can be 1ms to 7d",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": ["a"], "repeat": -1}}],
-            "tasks.json: task 1: check.repeat: '-1' is too little; it can be 0 to 100",
+            "tasks.json:1: task 1: check.repeat: '-1' is too little; it can be 0 to 100",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": [" "]}}],
-            "tasks.json: task 1: check.run: must start with a program, and hold no NUL",
+            "tasks.json:1: task 1: check.run: must start with a program, and hold no NUL",
         ),
         (
             [{"id": 1, "task": "x", "check": {"run": ["a"], "artifact": {"pth": "a"}}}],
-            "tasks.json: task 1: check.artifact: pth: unknown key, nearest: path",
+            "tasks.json:1: task 1: check.artifact.pth: unknown key, nearest: path",
         ),
         (
             [{"id": 1, "task": "x", "check": {"expect": "a"}}],
-            "tasks.json: task 1: check.run: missing: the command, as a list of words such as [pytest, -q]; "
+            "tasks.json:1: task 1: check.run: missing: the command, as a list of words such as [pytest, -q]; "
             "or an artifact, a page",
         ),
         (
             [{"id": 1, "task": "x", "check": {"page": {"run": ["a"], "port": 80, "status": "200"}}}],
-            "tasks.json: task 1: check.page: status: Expected `int`, got `str`",
+            "tasks.json:1: task 1: check.page.status: should be a whole number, not a text",
         ),
     ],
 )
@@ -145,7 +163,49 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place(tmp_path: Path, conten
 
 def test_a_timeout_that_is_no_duration_is_refused(tmp_path: Path) -> None:
     line = refusal(tmp_path, [{"id": 1, "task": "x", "check": {"run": ["a"], "timeout": "soon"}}])
-    assert line.startswith("tasks.json: task 1: check.timeout: 'soon' is not a duration")
+    assert line.startswith("tasks.json:1: task 1: check.timeout: 'soon' is not a duration")
+
+
+LIST = """\
+{"tasks": [
+  {"id": 1, "task": "x",
+   "check": [{"run": ["a"]},
+             {"run": ["b"], "repaet": 3}]},
+  {"id": 2, "task": "],{\\"\\n",
+   "check": {"run": ["a"],
+             "page": {"run": ["b"], "port": 80,
+                      "status": 7}}},
+  {"id": 3, "task": "z", "spec": "no.md"}
+]}
+"""
+
+
+def test_every_fault_is_told_with_the_line_on_which_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "tasks.json").write_text(LIST)
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path)
+    assert str(caught.value).splitlines() == [
+        "tasks.json:4: task 1: check[1].repaet: unknown key, nearest: repeat",
+        "tasks.json:8: task 2: check.page.status: is not one that a server gives, such as 200",
+        "tasks.json:9: task 3: spec: no.md: not found",
+    ]
+    (tmp_path / "tasks.json").write_text(LIST.replace('"id": 3', '"id": 2, "id": 3'))
+    with pytest.raises(UsageError, match=r"^tasks\.json:9: task 3: id: given twice in one object$"):
+        read(tmp_path)
+    (tmp_path / "tasks.json").write_text(LIST.replace('"id": 3', '"id": "2"'))
+    with pytest.raises(UsageError, match=r"^tasks\.json:9: id: 2 is used by tasks 2 and 3$"):
+        read(tmp_path)
+    (tmp_path / "tasks.json").write_text(LIST.replace("repaet", "repeat").replace('"repeat": 3', '"repeat": 1e999'))
+    with pytest.raises(UsageError, match=r"^tasks\.json:4: 1e999 is not a number that JSON knows$"):
+        read(tmp_path)
+    many = [{"id": n, "task": ""} for n in range(100)]
+    (tmp_path / "tasks.json").write_text(json.dumps(many))
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path)
+    assert str(caught.value).splitlines()[19:] == [
+        "tasks.json:1: task 20: task: should not be empty",
+        "tasks.json: and maybe more",
+    ]
 
 
 def test_without_any_list_both_files_are_named(tmp_path: Path) -> None:
@@ -225,8 +285,7 @@ def test_any_json_is_a_task_list_or_one_clear_line(tmp_path_factory: pytest.Temp
         line = f"tasks.json: {len(read(workspace))} tasks"
     except UsageError as error:
         line = str(error)
-    assert line.startswith("tasks.json:")
-    assert "\n" not in line
+    assert all(told.startswith("tasks.json:") and told.isprintable() for told in line.splitlines())
 
 
 @given(st.text())

@@ -9,6 +9,7 @@ from pydantic import model_validator
 from proctor import units
 from proctor.contract.section import Section
 from proctor.contract.values import Amount, Duration, Number, OneOrMany, Percent, Size, Spend
+from proctor.contract.wrong import Wrong
 from proctor.words import AtSoft, Dimension, Exhaustion
 
 
@@ -26,7 +27,7 @@ class Ceiling(Section):
     def _shares_fit(self) -> Ceiling:
         for name in ("per_task", "per_iteration"):
             if (share := getattr(self, name)) is not None and share > self.limit:
-                raise ValueError(f"{name} is more than the limit, so no task could ever start")
+                raise Wrong((name,), "is more than the limit, so no task could ever start")
         return self
 
 

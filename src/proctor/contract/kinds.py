@@ -1,13 +1,12 @@
 """What a check asks for beside an exit code, as it is written in the contract and in the task list.
 
-Each reader takes what stands under a key and gives the fact, or raises ValueError with the key inside it that is
+Each reader takes what stands under a key and gives the fact, or raises `Wrong` with the key inside it that is
 wrong. Values of the contract are text, whatever they look like (`loose`); those of the task list have types.
 """
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import re
 from typing import Any, TypeVar
@@ -16,7 +15,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from proctor import jsonpath
-from proctor.contract.values import TIMEOUT, relative_path
+from proctor.contract.values import TIMEOUT, argv, relative_path
+from proctor.contract.wrong import Wrong, of_type, only, wrong_at
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Artifact, Expect, Page, Schema
 
@@ -41,9 +41,9 @@ def expect(value: object, loose: bool = False) -> str | Expect | None:
     if rule.json:
         _told("json", jsonpath.parse, rule.json)
     elif rule.equals or rule.matches:
-        raise ValueError(f"{'equals' if rule.equals else 'matches'}: is for what stands at a `json` path; name that")
+        raise Wrong(("equals" if rule.equals else "matches",), "is for what stands at a `json` path; name that")
     if rule.equals and rule.matches:
-        raise ValueError("matches: beside equals it says nothing; leave one out")
+        raise Wrong(("matches",), "beside equals it says nothing; leave one out")
     return rule
 
 
@@ -54,7 +54,7 @@ def artifact(value: object, loose: bool = False) -> Artifact | None:
     rule = _read({"path": value} if isinstance(value, str) else _keys(value, Artifact), Artifact, loose)
     for key in ("equals", "differs"):
         if getattr(rule, key) == rule.path:
-            raise ValueError(f"{key}: is the artifact itself, and would be laid back over it; name another file")
+            raise Wrong((key,), "is the artifact itself, and would be laid back over it; name another file")
     return rule
 
 
@@ -66,7 +66,7 @@ def schema(value: object, loose: bool = False) -> Schema | None:
     if bool(rule.file) == rule.output:
         raise ValueError("says of what: name one of `file: PATH` and `output: true`")
     if rule.file == rule.schema:
-        raise ValueError("file: is the schema itself; name the file that it describes")
+        raise Wrong(("file",), "is the schema itself; name the file that it describes")
     return rule
 
 
@@ -78,32 +78,31 @@ def page(value: object, loose: bool = False) -> Page | None:
     try:
         keys["within"] = TIMEOUT.read(keys.get("within", "30s")) / 1000
     except ValueError as error:
-        raise ValueError(f"within: {error}") from error
+        raise Wrong(("within",), error) from error
     keys["url"] = _url(keys.pop("url", None), keys.pop("port", None), keys.pop("path", None))
-    if isinstance(keys.get("run"), str):
-        raise ValueError("run: is a list of words, for no shell reads it")
+    _told("run", argv, keys.get("run"))
     rule = _read(keys, Page, loose)
     program("run", rule.run)
     if not 100 <= rule.status <= 599:
-        raise ValueError("status: is not one that a server gives, such as 200")
+        raise Wrong(("status",), "is not one that a server gives, such as 200")
     return rule
 
 
 def program(key: str, argv: tuple[str, ...]) -> None:
-    """ValueError where a command could not be started, whatever is there."""
+    """Wrong where a command could not be started, whatever is there."""
     if not argv or not argv[0].strip() or any("\0" in word for word in argv):
-        raise ValueError(f"{key}: must start with a program, and hold no NUL")
+        raise Wrong((key,), "must start with a program, and hold no NUL")
 
 
 def together(check: CheckFact) -> None:
-    """ValueError, with its key, where the parts of a check do not go together."""
+    """Wrong where the parts of a check do not go together."""
     if not (check.run or check.artifact or check.page or (check.schema and check.schema.file)):
-        raise ValueError("run: missing: the command, as a list of words such as [pytest, -q]; or an artifact, a page")
+        raise Wrong(("run",), "missing: the command, as a list of words such as [pytest, -q]; or an artifact, a page")
     if not check.run and (check.expect or (check.schema and check.schema.output)):
-        key = "expect" if check.expect else "schema.output"
-        raise ValueError(f"{key}: there is no output without run; name the command that writes it")
+        place = ("expect",) if check.expect else ("schema", "output")
+        raise Wrong(place, "there is no output without run; name the command that writes it")
     if check.page and check.page.within > check.timeout:
-        raise ValueError(f"page.within: is more than the check's timeout ({check.timeout:g} s)")
+        raise Wrong(("page", "within"), f"is more than the check's timeout ({check.timeout:g} s)")
 
 
 def _keys(value: object, kind: type[msgspec.Struct], more: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -111,11 +110,7 @@ def _keys(value: object, kind: type[msgspec.Struct], more: tuple[str, ...] = ())
     known = (*kind.__struct_fields__, *more)
     if not isinstance(value, dict):
         raise ValueError(f"should hold keys of its own: {', '.join(known)}")
-    for key in value:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
-            hint = f"nearest: {near[0]}" if near else f"not of {', '.join(known)}"
-            raise ValueError(f"{key}: unknown key, {hint}")
+    only(value, known)
     return {key: item for key, item in value.items() if item is not None or key == "equals"}
 
 
@@ -123,13 +118,11 @@ def _read(keys: dict[str, Any], kind: type[_Rule], loose: bool) -> _Rule:
     try:
         rule = msgspec.convert(keys, kind, strict=not loose)
     except msgspec.ValidationError as error:
-        what, _, key = str(error).partition(" - at `$.")
-        what = re.sub(r"^Object missing required field `(\w+)`$", r"\1: missing", what)
-        raise ValueError(": ".join(filter(None, (key.rstrip("`"), what)))) from error
+        raise of_type(error) from error
     for key in kind.__struct_fields__:
         text = getattr(rule, key)
         if text == "" and key in keys:
-            raise ValueError(f"{key}: should not be empty")
+            raise Wrong((key,), "should not be empty")
         if key in ("regex", "matches") and text:
             _told(key, _regex, text)
     for key in ("path", "equals", "differs", "golden", "schema", "file"):
@@ -138,11 +131,11 @@ def _read(keys: dict[str, Any], kind: type[_Rule], loose: bool) -> _Rule:
     return rule
 
 
-def _told(key: str, read: Any, text: str) -> Any:
+def _told(key: str, read: Any, text: Any) -> Any:
     try:
         return read(text)
     except ValueError as error:
-        raise ValueError(f"{key}: {error}") from error
+        raise wrong_at((key,), error) from error
 
 
 def _regex(text: str) -> None:
@@ -163,22 +156,22 @@ def _as_json(value: object, loose: bool) -> str:
 
 
 def _url(url: object, port: object, path: object) -> str:
-    """The page's address, spelt out. ValueError with the key where it is none inside a sandbox."""
+    """The page's address, spelt out. Wrong where it is none inside a sandbox."""
     if (url is None) == (port is None):
         raise ValueError("says where: name one of `url: http://127.0.0.1:PORT/…` and `port: PORT`")
     if url is None:
         if not (isinstance(port, int) or (isinstance(port, str) and port.isdecimal())) or not 0 < int(port) < 1 << 16:
-            raise ValueError("port: must be a number from 1 to 65535")
+            raise Wrong(("port",), "must be a number from 1 to 65535")
         url = f"http://127.0.0.1:{int(port)}{'/' if path is None else path}"
         if path is not None and not str(path).startswith("/"):
-            raise ValueError("path: must begin with a slash")
+            raise Wrong(("path",), "must begin with a slash")
     elif path is not None:
-        raise ValueError("path: goes with `port`; with `url` it is a part of that")
+        raise Wrong(("path",), "goes with `port`; with `url` it is a part of that")
     try:
         parts = urlsplit(str(url))
         fits = parts.scheme == "http" and parts.hostname in HOSTS and parts.username is None and parts.port != 0
     except ValueError:
         fits = False
     if not fits or not str(url).isascii() or not str(url).isprintable() or " " in str(url):
-        raise ValueError("url: must be http://127.0.0.1:PORT/…, for a sandbox has no network but its own loopback")
+        raise Wrong(("url",), "must be http://127.0.0.1:PORT/…, for a sandbox has no network but its own loopback")
     return str(url)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from proctor.contract.model import Contract
 from proctor.contract.problems import A_CEILING, A_CHECK, FILE, ContractError, Faults, Problem
 from proctor.contract.queue import peek
 from proctor.contract.state import State
+from proctor.contract.wrong import nearest
 from proctor.text import safe_line
 from proctor.words import AtSoft, Dimension, Exhaustion
 
@@ -116,8 +116,8 @@ def _worker(document: Document) -> Iterator[tuple[Place, str]]:
     kind, agent = (document.at(("worker", key)) for key in ("kind", "agent"))
     known = AGENTS.get(str(kind), ())
     if agent is not None and agent not in known:
-        near = get_close_matches(str(agent), known, 1)
-        can = f"one of {', '.join(known)}{f'; nearest: {near[0]}' if near else ''}" if known else "left out"
+        near = nearest(str(agent), known)
+        can = f"one of {', '.join(known)}{f'; nearest: {near}' if near else ''}" if known else "left out"
         yield ("worker", "agent"), f"for kind: {safe_line(str(kind), 40)} it is {can}"
     elif known and agent is None and document.at(("worker", "command")) is None:
         what = "the program, as a list of words such as [python, tools/agent.py]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -12,6 +11,7 @@ from pydantic_core import ErrorDetails
 from proctor.contract.document import Document, Place
 from proctor.contract.model import Contract
 from proctor.contract.values import WorkerKind
+from proctor.contract.wrong import Wrong, nearest, spoken, unknown_key
 from proctor.errors import UsageError
 from proctor.text import safe_line
 from proctor.words import Exhaustion
@@ -71,12 +71,16 @@ class Faults:
                 place = (*place, step)
         if detail["type"] == "missing":
             place = (*place, detail["loc"][-1])
-        self.add(place, _message(detail, place) if len(self._found) < MOST else "")
+        error = detail["ctx"]["error"] if detail["type"] == "value_error" else None
+        if isinstance(error, Wrong):
+            self.add((*place, *error.place), error.what)
+        else:
+            self.add(place, _message(detail, place) if len(self._found) < MOST else "")
 
     def problems(self) -> tuple[Problem, ...]:
         """All of them; of a file that is nothing but faults, as many as a person can use."""
         ordered = sorted(self._found.items(), key=lambda item: item[0][1])
-        found = [Problem(FILE, line, _spoken(place), message) for (place, line), message in ordered]
+        found = [Problem(FILE, line, spoken(place), message) for (place, line), message in ordered]
         return (*found, *([Problem(FILE, 0, "", f"and {self._more} more")] if self._more else []))
 
     def _note(self, place: Place, line: int, message: str) -> None:
@@ -84,18 +88,6 @@ class Faults:
             self._found.setdefault((place, line), message)
         else:
             self._more += 1
-
-
-def _spoken(place: Place) -> str:
-    """`progress.checks[0].run`; a key that does not print is shown escaped."""
-    text = ""
-    for step in place:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        else:
-            name = step[:60] if step.isprintable() and step else repr(step[:60])  # or it would look like another key
-            text += f".{name}" if text else name
-    return text
 
 
 _MISSING = {
@@ -129,8 +121,8 @@ def _message(detail: ErrorDetails, place: Place) -> str:
         return str(detail["ctx"]["error"])
     if kind == "enum":
         options = [word.strip(" '") for word in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
-        near = get_close_matches(str(detail["input"]), options, 1)
-        hint = f", nearest: {near[0]}" if near else ""
+        near = nearest(str(detail["input"]), options)
+        hint = f", nearest: {near}" if near else ""
         return f"{str(detail['input'])[:60]!r} is not one of {', '.join(options)}{hint}"
     return _WANTED.get(kind) or detail["msg"].lower()
 
@@ -141,13 +133,7 @@ def _unknown_key(place: Place) -> str:
     for step in around:
         models = _inside(models, step)
     valid = [name for model in models for name in _keys(model)]
-    home = _home(Contract, str(key))
-    near = get_close_matches(str(key).replace("-", "_").lower(), valid, 1, 0.8 if home else 0.6)
-    if near:
-        return f"unknown key, nearest: {near[0]}"
-    if home:
-        return f"unknown key here; it belongs in {home}"
-    return f"unknown key; the keys here are {', '.join(valid)}"
+    return unknown_key(str(key), valid, _home(Contract, str(key)) or "")
 
 
 def _keys(model: type[BaseModel]) -> dict[str, Any]:

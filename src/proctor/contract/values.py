@@ -175,7 +175,8 @@ def never(value: Any) -> Any:
     return None if value == "never" else value
 
 
-def _argv(value: Any) -> Any:
+def argv(value: Any) -> Any:
+    """A command as it is given. ValueError where it is written as for a shell."""
     if isinstance(value, str):
         raise ValueError("is a list of words, for no shell reads it: [" + ", ".join(value.split()[:8]) + "]")
     return value
@@ -250,7 +251,7 @@ def _key_name(text: str) -> str:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Words = Annotated[tuple[Text, ...], OneOrMany()]
 _Word = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
-Argv = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(_argv)]
+Argv = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(argv)]
 
 Duration = Annotated[int, Amount(units.parse_duration, "1ms", "3650d")]
 """Milliseconds."""

@@ -6,7 +6,6 @@ file or a ticked box proves nothing and is not looked at.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
@@ -19,18 +18,23 @@ from typing import Annotated, Any
 import msgspec
 
 from proctor.contract import kinds
-from proctor.contract.values import REPEATS, TIMEOUT
+from proctor.contract.values import REPEATS, TIMEOUT, argv
+from proctor.contract.wrong import Wrong, nearest, of_type, only, spoken, unknown_key, wrong_at
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact, TaskFact
 from proctor.text import safe_line
-from proctor.workspace import files
+from proctor.workspace import files, lines
 
 _LARGEST_ID = 2**53
+_LONGEST = 40
+"""Digits of a whole number; more of them say nothing that is needed here, and take long to read."""
+_MOST = 20
+"""Faults that are told at once."""
 _ITEM = re.compile(r"( *)(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +(\S.*)")
 _FENCE = re.compile(r" *(`{3,}|~{3,})")
 
 
-class _Check(msgspec.Struct, forbid_unknown_fields=True):
+class _Check(msgspec.Struct):
     run: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
     timeout: str | int | float = "5m"
     optional: bool = False
@@ -61,9 +65,13 @@ class _Task(msgspec.Struct):
     )
     task: Annotated[str, msgspec.Meta(min_length=1)]
     spec: str | None = None
-    check: _Check | list[_Check] | None = None
+    check: dict[str, Any] | list[dict[str, Any]] | None = None
 
 
+_MISSING: dict[tuple[str | int, ...], str] = {
+    ("id",): "missing: a number or a word that no other task has",
+    ("task",): "missing: what is to be done, in a sentence",
+}
 _KEYS = frozenset(_Task.__struct_fields__) | {"status", "verified_by", "commit", "note"}
 
 
@@ -75,12 +83,11 @@ def source(workspace: Path, tasks_file: str, plan_file: str) -> str:
 def read(workspace: Path, tasks_file: str, plan_file: str, default: Sequence[CheckFact]) -> tuple[TaskFact, ...]:
     """The tasks in their order; those that name no check of their own get the `default` ones.
 
-    UsageError, naming file, place and key, when there is no list or any part of it is wrong.
+    UsageError when there is no list or any part of it is wrong: a line for each fault, naming file, line, task and key.
     """
     text = files.read_optional(workspace, tasks_file)
     if text is not None:
-        listed = enumerate(entries(tasks_file, text), 1)
-        return tuple(_task(workspace, tasks_file, number, entry, default) for number, entry in listed)
+        return _tasks(workspace, tasks_file, text, default)
     plan = files.read_optional(workspace, plan_file)
     titles = plan_items(plan or "")
     if not titles:
@@ -99,21 +106,46 @@ def entries(name: str, text: str) -> list[dict[str, Any]]:
     tasks = _parse(name, text)
     if isinstance(tasks, dict):
         if "tasks" not in tasks:
-            raise UsageError(f"{safe_line(name)}: tasks: missing; write a list of tasks, or one under this key")
+            raise UsageError(f"{safe_line(name)}:1: tasks: missing; write a list of tasks, or one under this key")
         tasks = tasks["tasks"]
     if not isinstance(tasks, list):
-        raise UsageError(f"{safe_line(name)}: tasks: must be a list")
+        raise UsageError(f"{_where(name, text, ('tasks',))}: tasks: must be a list")
     if not tasks:
-        raise UsageError(f"{safe_line(name)}: tasks: empty; write at least one task")
-    for place, task in enumerate(tasks, 1):
+        raise UsageError(f"{_where(name, text, ('tasks',))}: tasks: empty; write at least one task")
+    for at, task in enumerate(tasks):
         if not isinstance(task, dict):
-            raise UsageError(f"{safe_line(name)}: task {place}: must be an object with id, task and check")
+            where = _where(name, text, _place(text, at))
+            raise UsageError(f"{where}: task {at + 1}: must be an object with id, task and check")
     # As text, since an order names a task by what was typed: 14 and "14" would be one.
     words = [str(task.get("id")) for task in tasks if "id" in task]
     if twin := next((word for word, count in Counter(words).items() if count > 1), None):
-        places = [str(place) for place, task in enumerate(tasks, 1) if str(task.get("id")) == twin]
-        raise UsageError(f"{safe_line(name)}: id: {safe_line(twin)} is used by tasks {' and '.join(places[:2])}")
+        first, second, *_ = [at for at, task in enumerate(tasks) if str(task.get("id")) == twin]
+        where = _where(name, text, _place(text, second, "id"))
+        raise UsageError(f"{where}: id: {safe_line(twin)} is used by tasks {first + 1} and {second + 1}")
     return tasks
+
+
+def line_of(workspace: Path, tasks_file: str, at: int) -> str:
+    """`tasks.json:12`: where the task at a place of the list begins, counted from 0; the plan's file where that is the
+    list is not for this."""
+    text = files.read_optional(workspace, tasks_file)
+    return safe_line(tasks_file) if text is None else _where(tasks_file, text, _place(text, at))
+
+
+def _place(text: str, at: int, *inside: str | int) -> lines.Place:
+    """Where a task stands in the list, which may be under a key."""
+    return (at, *inside) if text.lstrip().startswith("[") else ("tasks", at, *inside)
+
+
+def _told(place: Sequence[str | int]) -> str:
+    """A place of the list as it is spoken of."""
+    inside = place[1:] if place[:1] == ("tasks",) else place
+    at, *rest = inside or ("a key",)
+    return ": ".join(filter(None, (f"task {at + 1}", spoken(rest)))) if isinstance(at, int) else spoken(inside or (at,))
+
+
+def _where(name: str, text: str, place: Sequence[str | int]) -> str:
+    return f"{safe_line(name)}:{lines.line_of(text, place)}"
 
 
 def plan_items(plan: str) -> list[str]:
@@ -152,21 +184,29 @@ def _prose(plan: str) -> Iterator[str]:
 
 def _parse(name: str, text: str) -> Any:
     def refuse(word: str) -> Any:
-        raise ValueError(f"{word} is not a number that JSON knows")
+        raise ValueError(f":{lines.line_of_token(text, word)}: {word} is not a number that JSON knows")
 
     def number(word: str) -> float:
         return value if math.isfinite(value := float(word)) else refuse(word)
 
+    def whole(word: str) -> int:
+        if len(word) > _LONGEST:
+            where = lines.line_of_token(text, word)
+            raise ValueError(f":{where}: a number of {len(word)} digits; write a shorter one")
+        return int(word)
+
     def unlike(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if twin := next((key for key, count in Counter(key for key, _ in pairs).items() if count > 1), None):
-            raise ValueError(f"{twin}: given twice in one object")
-        return dict(pairs)
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            place, line = lines.twice(text) or ((), 1)
+            raise ValueError(f":{line}: {_told(place)}: given twice in one object")
+        return found
 
     shown = safe_line(name)
     if not text.strip():
-        raise UsageError(f"{shown}: empty; write a list of tasks")
+        raise UsageError(f"{shown}:1: empty; write a list of tasks")
     try:
-        value = json.loads(text, object_pairs_hook=unlike, parse_constant=refuse, parse_float=number)
+        value = json.loads(text, object_pairs_hook=unlike, parse_constant=refuse, parse_float=number, parse_int=whole)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
         raise UsageError(f"{shown}:{error.lineno}: not JSON: {error.msg.lower()}") from error
@@ -175,37 +215,65 @@ def _parse(name: str, text: str) -> Any:
     except RecursionError as error:
         raise UsageError(f"{shown}: nested too deeply") from error
     except ValueError as error:
-        raise UsageError(f"{shown}: {safe_line(str(error))}") from error
+        raise UsageError(f"{shown}{safe_line(str(error))}") from error
     return value
 
 
-def _task(workspace: Path, name: str, number: int, entry: dict[str, Any], default: Sequence[CheckFact]) -> TaskFact:
-    def wrong(key: str, what: object) -> UsageError:
-        return UsageError(": ".join(filter(None, (safe_line(name), f"task {number}", key, safe_line(str(what))))))
+def _tasks(workspace: Path, name: str, text: str, default: Sequence[CheckFact]) -> tuple[TaskFact, ...]:
+    found: list[TaskFact] = []
+    faults: list[str] = []
+    for at, entry in enumerate(entries(name, text)):
+        try:
+            found.append(_task(workspace, entry, default))
+        except Wrong as wrong:
+            if len(faults) < _MOST:
+                where = _where(name, text, _place(text, at, *wrong.place))
+                faults.append(f"{where}: {safe_line(f'{_told((at, *wrong.place))}: {wrong.what}')}")
+    if faults:
+        raise UsageError("\n".join(faults if len(faults) < _MOST else [*faults, f"{safe_line(name)}: and maybe more"]))
+    return tuple(found)
 
+
+def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) -> TaskFact:
+    """A task as a fact. Raises `Wrong`."""
     for key in entry.keys() - _KEYS:
-        if near := difflib.get_close_matches(key, _KEYS, 1, 0.8):
-            raise wrong(safe_line(key), f"unknown key, nearest: {near[0]}")
+        if nearest(key, _KEYS, 0.8):
+            raise Wrong((key,), unknown_key(key, sorted(_KEYS)))
     try:
         task = msgspec.convert(entry, _Task)
     except msgspec.ValidationError as error:
-        what, _, key = str(error).partition(" - at `$.")
-        raise wrong(safe_line(key.rstrip("`")), what) from error
-    if task.spec:
+        wrong = of_type(error)
+        raise Wrong(wrong.place, _MISSING[wrong.place] if wrong.what == "missing" else wrong.what) from error
+    if not task.task.strip():
+        raise Wrong(("task",), "should not be empty")
+    if task.spec is not None:
         try:
             files.read(workspace, task.spec)
         except UsageError as error:
-            raise wrong("spec", error) from error
-    own = task.check if isinstance(task.check, list) else [task.check] if task.check else []
+            raise Wrong(("spec",), error) from error
+    if isinstance(task.check, list):
+        own = [_check(one, "check", at) for at, one in enumerate(task.check)]
+    else:
+        own = [_check(task.check, "check")] if task.check is not None else []
+    return TaskFact(id=task.id, task=task.task, spec=task.spec, checks=tuple(own) or tuple(default))
+
+
+def _check(given: dict[str, Any], *place: str | int) -> CheckFact:
+    """The check at a place of a task as a fact."""
     try:
-        checks = tuple(_fact(check) for check in own) or tuple(default)
-    except ValueError as error:
-        raise wrong("", f"check.{error}") from error
-    return TaskFact(id=task.id, task=task.task, spec=task.spec or None, checks=checks)
+        only(given, _Check.__struct_fields__)
+        try:
+            argv(given.get("run"))
+        except ValueError as error:
+            raise wrong_at(("run",), error) from error
+        return _fact(msgspec.convert(given, _Check))
+    except msgspec.ValidationError as error:
+        raise of_type(error).within(*place) from error
+    except Wrong as error:
+        raise error.within(*place) from error
 
 
 def _fact(check: _Check) -> CheckFact:
-    """The check as a fact. ValueError names the key that cannot be used."""
     run = () if check.run is msgspec.UNSET else check.run
     if run:
         kinds.program("run", run)
@@ -214,12 +282,7 @@ def _fact(check: _Check) -> CheckFact:
         try:
             given[key] = read(getattr(check, key))
         except ValueError as error:
-            raise ValueError(f"{key}: {error}") from error
-    fact = CheckFact(
-        run=run,
-        optional=check.optional,
-        allow_vacuous=check.allow_vacuous,
-        **given,
-    )
+            raise wrong_at((key,), error) from error
+    fact = CheckFact(run=run, optional=check.optional, allow_vacuous=check.allow_vacuous, **given)
     kinds.together(fact)
     return fact
