@@ -25,6 +25,7 @@ def digest(message: str, *failing: str, check: str = "pytest -q", verdict: Verdi
         ("src/x.py:12: ValueError", "src/x.py:340: ValueError"),
         ("1 failed, 3 passed in 0.12s", "1 failed, 3 passed in 14.00s"),
         ("took 900 ms", "took 1.2 seconds"),
+        ("tests/test_x.py ..F [ 50%]", "tests/test_x.py ..F [ 33%]"),
         ("commit 9f86d081884c7d65 missing", "commit 60303ae22b998861 missing"),
         ("id 123e4567-e89b-12d3-a456-426614174000", "id 00000000-e89b-12d3-a456-426614174fff"),
         ("\x1b[31mE   boom\x1b[0m", "E boom"),
@@ -47,6 +48,10 @@ def test_one_failure_in_other_words_is_one_failure(one: str, other: str) -> None
         ("FAILED (failures=3)", "FAILED (failures=2)"),
         ("FAILED (failures=1, errors=3)", "FAILED (failures=1, errors=1)"),
         ("KeyError in load", "KeyError in save"),
+        ("coverage 61 % is below 80 %", "coverage 64 % is below 80 %"),
+        ("TOTAL 120 35 70.8%", "TOTAL 131 35 73.2%"),
+        ("12 problems", "9 problems"),
+        ("4 of 16 endpoints are ported", "5 of 16 endpoints are ported"),
     ],
 )
 def test_another_failure_has_another_name(one: str, other: str) -> None:
@@ -67,7 +72,7 @@ def test_any_text_has_a_short_name(message: str) -> None:
     assert len(normalise(message).splitlines()) <= len(message.splitlines())
 
 
-@pytest.mark.parametrize("unit", ["a", "'", "1", "/", "1 ", "0x", "<'", "a1", "\x1b[", "1.", "9 failed "])
+@pytest.mark.parametrize("unit", ["a", "'", "1", "/", "1 ", "0x", "<'", "a1", "\x1b[", "1.", "9 failed ", "9 of ", "9 % "])
 def test_a_flood_is_named_quickly(unit: str) -> None:
     begin = time.process_time()
     digest(unit * (1_000_000 // len(unit)))

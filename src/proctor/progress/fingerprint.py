@@ -25,15 +25,18 @@ _VARYING: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b\d+(?:\.\d+)?\s?(?:ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?|hours?|h)\b"), "<time>"),
 )
 
+_LEFT = r"(?:failed|failing|failures?|errors?|problems?|violations?|issues?|mismatch(?:es)?|missing|remaining|left)\b"
 _NUMBER = re.compile(
-    r"(?<![A-Za-z_\d])(?<!failures=)(?<!errors=)[-+]?\d+(?:[.,:]\d+)*(?![\d.,]*\s+(?:failed|failing|failures?|errors?)\b)"
+    r"(?<![A-Za-z_\d])(?<!failures=)(?<!errors=)[-+]?\d+(?:[.,:]\d+)*"
+    rf"(?![\d.,]*\s+(?:{_LEFT}|of\s+\d))(?![\d.,]*\s?%(?!\]))"
 )
-"""Any number but a count of failures: fewer failures are another verdict, another line number is not."""
+"""Any number but a measure of the work: fewer failures, a higher percentage are another verdict, another line number is
+not. A percentage in brackets is a runner's way through its tests."""
 
 
 def normalise(message: str) -> str:
     """The message without what differs from run to run: colours, addresses, hashes, absolute paths, durations,
-    numbers (but the counts of failures), quoted data, spacing."""
+    numbers (but counts of what is wrong or left, and percentages), quoted data, spacing."""
     lines = map(_normalise_line, message[:_LENGTH].splitlines())
     return "\n".join(line for line in lines if line)
 
