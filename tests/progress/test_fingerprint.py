@@ -72,7 +72,9 @@ def test_any_text_has_a_short_name(message: str) -> None:
     assert len(normalise(message).splitlines()) <= len(message.splitlines())
 
 
-@pytest.mark.parametrize("unit", ["a", "'", "1", "/", "1 ", "0x", "<'", "a1", "\x1b[", "1.", "9 failed ", "9 of ", "9 % "])
+@pytest.mark.parametrize(
+    "unit", ["a", "'", "1", "/", "1 ", "0x", "<'", "a1", "\x1b[", "1.", "9 failed ", "9 of ", "9 % "]
+)
 def test_a_flood_is_named_quickly(unit: str) -> None:
     begin = time.process_time()
     digest(unit * (1_000_000 // len(unit)))
