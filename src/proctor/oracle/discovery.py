@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from proctor.oracle import locks, settings
+from proctor.oracle import loaders, locks, settings
 from proctor.oracle.tools import is_program, is_tool
 
 OWN = frozenset({".git", ".proctor"})
@@ -30,7 +30,7 @@ _BUILD = re.compile(
     r"(?:GNUm|[Mm])akefile|.+\.mk|noxfile\.py|tox\.toml|\.coveragerc|[Jj]ustfile|\.justfile|[Tt]askfile\.ya?ml|\.actrc"
     r"|(?:jest|vitest|vite|mocha|ava|karma|babel|playwright|cypress|jasmine|nightwatch|wdio|web-test-runner)"
     r"\.(?:config|conf|setup|workspace|preset|projects)(?:\.[\w-]+)*\.[A-Za-z]+"
-    r"|\.(?:mocha|nyc|c8|babel|tap|jasmine|yarn|swc)rc(?:\.[A-Za-z]+)?|\.pnpmfile\.c?js|mocha\.opts|jasmine\.json"
+    r"|\.(?:mocha|nyc|c8|babel|tap|jasmine|yarn|swc)rc(?:\.[A-Za-z]+)?|\.pnpmfile\.c?js|\.pnp\.loader\.mjs|mocha\.opts|jasmine\.json"
     r"|(?:nx|turbo|lerna)\.json|(?:Grunt|gulp)file\.[A-Za-z]+|build\.rs|rust-toolchain(?:\.toml)?|gradlew|mvnw"
     r"|(?:gradlew|mvnw)\.(?:bat|cmd)|init\.gradle(?:\.kts)?"
 )
@@ -93,6 +93,8 @@ def is_discovery(path: str) -> bool:
         return True
     if "node_modules" in path.split("/"):
         return False
+    if loaders.is_mock(path) or loaders.tool_of(path):
+        return True
     return is_shared(path) or bool(_BUILD.fullmatch(name) or _PLACED.search(path) or _CI.fullmatch(path))
 
 
@@ -107,6 +109,8 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
         return locks.is_odd(path, read())
     if ("." in folder or "wrapper" in folder or "buildSrc" in folder) and (found := _PLACED.search(path)):
         return not found.start() or path[: found.start()] in places
+    if loaders.is_mock(path):
+        return loaders.tool_of(path) is not None
     starts = not folder or folder in places
     anywhere = name in _PYTHON_SETTINGS or settings.is_record(folder) or settings.is_record(name)
     if (starts or anywhere) and settings.reader_of(path):

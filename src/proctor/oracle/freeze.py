@@ -18,7 +18,7 @@ from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, discovery, installed, mentions
+from proctor.oracle import borrowed, discovery, installed, loaders, mentions, settings, tamper
 from proctor.oracle.commands import named_paths, python_starts
 from proctor.oracle.frozen import (
     CURRENT,
@@ -86,15 +86,14 @@ def freeze(
             if entry.name == discovery.CACHE:
                 continue
             if (discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages)) and anew(path):
-                items.append(recorder.record(path))
+                silent = loaders.is_variables(entry.name) and _is_silent(workspace / path)
+                items += [] if silent else [recorder.record(path)]
             if module := discovery.top_module(path):
                 modules.add(module)
             if whole := discovery.whole_module(path):
                 wholes.add(whole)
         items += (followed := recorder.follow(items, anew, ignored))
-        starts = {os.path.normpath(start) for argv in checks for start in python_starts(argv)}
-        starts |= {_folder(item.path) for item in followed if item and item.path.endswith(".py")}
-        starts = {"" if start == "." else start for start in starts}
+        starts = _starts(checks, followed)
         imports = _from_elsewhere(recorder.imports, [workspace / name for name in environments])
         if earlier is None:
             guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
@@ -242,6 +241,19 @@ def _declared(
             ours = place.parts[0] in discovery.OWN or is_within(str(place), environments)
             if not ours and discovery.on_plain_folders(workspace, str(place)):
                 yield str(place)
+
+
+def _starts(checks: Iterable[Sequence[str]], followed: Iterable[Item | None]) -> set[str]:
+    """The folders that unwatched checks, and the scripts that these name, let Python import from first."""
+    starts = {os.path.normpath(start) for argv in checks for start in python_starts(argv)}
+    starts |= {_folder(item.path) for item in followed if item and item.path.endswith(".py")}
+    return {"" if start == "." else start for start in starts}
+
+
+def _is_silent(place: Path) -> bool:
+    """Whether a file of variables says nothing to runners: it may hold secrets, and is not kept."""
+    plain = os.access(place, os.R_OK) and not place.is_symlink()
+    return settings.part(place.name, tamper.read(place)) == {} if plain else not place.is_symlink()
 
 
 def _folder(path: str) -> str:

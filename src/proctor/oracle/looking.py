@@ -34,7 +34,7 @@ KEPT = "findings.json"
 _FILE, _TESTS = 256 << 10, 1 << 20
 _LAID_BACK = 20
 _NOT_OURS = re.compile(r"(?:^|/)(?:node_modules|\.venv|venv|site-packages|vendor|dist|build|target|\.tox|\.nox|\.git)/")
-_GENERATED = re.compile(r".*(?:\.min\.[cm]?js|\.bundle\.js|_pb2\.py|\.pb\.go|\.lock)")
+_GENERATED = re.compile(r".*(?:\.min\.[cm]?js|\.bundle\.js|_pb2\.py|\.pb\.go|\.lock|\.pnp(?:\.loader)?\.[cm]js)")
 _ROOT = str(Path(proctor.__file__).parents[1])
 _PROGRAM = f"import sys; sys.path.insert(0, {_ROOT!r}); from proctor.oracle.gaming.__main__ import main; main()"
 

@@ -13,11 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
+from proctor.oracle import loaders
 from proctor.oracle.tools import JVM, is_tool, redirected, toml
 
 Part = dict[str, Any]
 
-_UNREADABLE = (ValueError, configparser.Error, RecursionError, ElementTree.ParseError, TypeError, AttributeError)
+_UNREADABLE = (
+    *(ValueError, LookupError, TypeError, AttributeError, RecursionError),
+    *(configparser.Error, ElementTree.ParseError),
+)
 """What comes of a file that is not what its name says."""
 
 _TOML_TOOLS = re.compile(r"pytest|coverage|test|tox|nox|nose|^poe$|^taskipy$")
@@ -40,7 +44,11 @@ _NODE_TABLES = (
     "overrides",
     "resolutions",
 )
-_NPMRC = frozenset({"script-shell", "shell", "node-options", "ignore-scripts", "if-present", "userconfig", "prefix"})
+_NPMRC = frozenset(
+    """script-shell shell node-options ignore-scripts if-present userconfig globalconfig prefix workspace workspaces
+    include-workspace-root call package shell-emulator use-node-version pnpmfile global-pnpmfile modules-dir
+    enable-pre-post-scripts""".split()  # noqa: SIM905 - a list to read
+)
 _CARGO_TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
 _CARGO_SWITCHES = ("test", "doctest", "bench", "harness")
 _CARGO_PROFILE = ("debug-assertions", "overflow-checks", "panic", "inherits", "package")
@@ -154,12 +162,13 @@ def _package(text: str) -> Part:
 
 
 def _npmrc(text: str) -> Part:
-    pairs = (line.partition("=") for line in text.splitlines() if line.strip()[:1] not in ("#", ";"))
-    return {name.strip(): value.strip() for name, _, value in pairs if name.strip() in _NPMRC}
+    lines = (line.partition("=") for line in text.splitlines() if line.strip()[:1] not in ("#", ";"))
+    pairs = ((name.strip(" \t\"'").removesuffix("[]"), value.strip()) for name, _, value in lines)
+    return {name: value for name, value in pairs if name in _NPMRC}
 
 
 def _deno(text: str) -> Part:
-    data = _object(text)
+    data = loaders.jsonc(text)
     found = {name: data[name] for name in ("tasks", "test", "bench", "importMap") if name in data}
     return found | redirected({"imports": data.get("imports"), **_table(data, "scopes")})
 
@@ -355,7 +364,7 @@ def reader_of(path: str) -> Callable[[str], Part] | None:
         return _records
     if reader is None and name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
         return _requirements
-    return reader
+    return reader or loaders.reader_of(name)
 
 
 def is_record(path: str) -> bool:

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from proctor.oracle import discovery, locks, mentions, settings
+from proctor.oracle import discovery, loaders, locks, mentions, settings
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
@@ -75,9 +75,9 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     return (
         frozen.protects(path)
         or _is_in_the_way(path, frozen)
-        or discovery.is_added_discovery(path, lambda: _read(tree / path), frozen.places)
-        or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, lambda: _read(tree / path)))
-        or (frozen.awaits(path) and mentions.says_more(path, _read(tree / path)))
+        or discovery.is_added_discovery(path, lambda: read(tree / path), frozen.places)
+        or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, lambda: read(tree / path)))
+        or (frozen.awaits(path) and mentions.says_more(path, read(tree / path)))
         or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
     )
 
@@ -119,8 +119,9 @@ def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
         return False
     if item.declared or not discovery.is_shared(item.path):
         return True
-    limit = locks.LIMIT if locks.is_lock(item.path) else _PARSE_LIMIT
-    before, after = _read(kept, limit), _read(Path(full), limit)
+    large = locks.is_lock(item.path) or item.path.endswith(loaders.PNP)
+    limit = locks.LIMIT if large else _PARSE_LIMIT
+    before, after = read(kept, limit), read(Path(full), limit)
     if locks.is_lock(item.path):
         return locks.is_swapped(item.path, before, after, lambda: _asks_anew(tree, item.path, frozen))
     return not settings.is_same(item.path, before, after)
@@ -131,7 +132,7 @@ def _asks_anew(tree: Path, lock: str, frozen: Frozen) -> bool:
     folder = lock.replace("vendor/modules.txt", "go.mod").rpartition("/")[0]
     manifest = locks.MANIFESTS[lock.rpartition("/")[2]]
     return any(
-        locks.asks(lock, _read(frozen.content(item))) != locks.asks(lock, _read(tree / item.path))
+        locks.asks(lock, read(frozen.content(item))) != locks.asks(lock, read(tree / item.path))
         for item in frozen.items
         if item.path.rpartition("/")[2] == manifest and item.path.startswith(f"{folder}/" if folder else "")
     )
@@ -151,7 +152,7 @@ def _remove(place: Path) -> None:
         raise OSError(errno.ENOTEMPTY, "it cannot be removed", str(place))
 
 
-def _read(place: Path, limit: int = _PARSE_LIMIT) -> bytes:
+def read(place: Path, limit: int = _PARSE_LIMIT) -> bytes:
     """The file's bytes; what is no plain file of a sane size reads as something no parser takes."""
     try:
         with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
