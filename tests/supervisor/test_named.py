@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import time
+from functools import reduce
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from proctor.checkpoint.repository import Store
+from proctor.journal import drift
+from proctor.journal import events as ev
 from proctor.journal.state import TaskState
-from proctor.progress.naming import names
+from proctor.progress.naming import MOST, names
+from proctor.supervisor import rot
 from proctor.supervisor.drifting import folder_of
-from proctor.supervisor.named import _DEFINES, _TARGET, Told, gone_paths, gone_words
+from proctor.supervisor.named import _DEFINES, _TARGET, Told, _scripts, gone_paths, gone_words
 
 BEFORE = {
     "src/parser.py": "class Parser:\n    def read_row(self, line):\n        return line\n\nMAX_ROWS = 3\n",
@@ -94,6 +98,27 @@ def test_the_folder_of_a_change_is_the_deepest_that_holds_nearly_all_of_it() -> 
     assert folder_of(["x.py"]) == ""
     assert folder_of([]) == ""
     assert folder_of([*(f"src/{n}.py" for n in range(20)), "docs/y.md"]) == "src"
+
+
+def test_a_long_plan_of_many_tasks_and_deep_folders_cost_little() -> None:
+    began = time.process_time()
+    tasks = tuple((TaskState(id=n, task=f"Do the thing number {n}"), "") for n in range(150))
+    told = Told("\n".join(f"- step {n} is in src/m{n}.py" for n in range(2_000)), tasks)
+    assert all(len(told.of(task).paths) == MOST for task, _ in tasks)
+    deep = [f"{'d/' * 1_500}{n}" for n in range(50)]
+    assert folder_of(deep) == "/".join(["d"] * 1_500)
+    assert time.process_time() - began < 5
+
+
+def test_a_file_that_is_nested_without_end_has_no_scripts() -> None:
+    assert _scripts('{"scripts":' * 50_000) == set()
+
+
+def test_what_the_operator_holds_to_is_not_asked_for_again_however_much_it_is_and_however_it_is_named() -> None:
+    names = [f"{'folder/' * 60}{n}\x1b.py" for n in range(200)]
+    rows = [ev.PlanConfirmed(gone=(rot.shown(name),), by="operator") for name in names]
+    state = reduce(drift.after, rows, drift.DriftState())
+    assert {rot.shown(name) for name in names} == set(state.confirmed)
 
 
 def test_a_hostile_source_costs_little() -> None:

@@ -27,7 +27,9 @@ CLAIMS = 10
 SURVEYS = 24
 """Iterations that are remembered."""
 MOST = 50
-"""Regressions, gone names and answers that are remembered, of each the last."""
+"""Regressions, rotten tasks and answers that are remembered, of each the last."""
+CONFIRMED = 5_000
+"""Gone names that the operator holds to: what is forgotten is asked again."""
 NO_WORD = frozenset({Verdict.INFRA, Verdict.VACUOUS})
 """Verdicts that say nothing of a claim."""
 
@@ -133,4 +135,4 @@ def _planned(now: DriftState, event: ev.PlanAccepted | ev.PlanRotted | ev.PlanCo
         case ev.PlanConfirmed():
             names = tuple(dict.fromkeys((*now.confirmed, *event.gone)))
             rot = (replace(one, gone=tuple(g for g in one.gone if g not in names)) for one in now.rot)
-            return replace(now, confirmed=names[-MOST:], rot=tuple(one for one in rot if one.gone))
+            return replace(now, confirmed=names[-CONFIRMED:], rot=tuple(one for one in rot if one.gone))

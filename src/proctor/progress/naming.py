@@ -40,6 +40,16 @@ class Names(NamedTuple):
         return Names(*(mine - others for mine, others in zip(self, other, strict=True)))
 
 
+def together(parts: Iterable[Names]) -> Names:
+    """What the parts of a text name, as many as of one text."""
+    found = Names()
+    for part in parts:
+        found = Names(*(mine | others for mine, others in zip(found, part, strict=True))) if any(part) else found
+        if sum(map(len, found)) >= MOST:
+            break
+    return found
+
+
 def names(text: str) -> Names:
     """All that a text names."""
     found: dict[str, set[str]] = {"path": set(), "symbol": set(), "target": set(), "script": set()}

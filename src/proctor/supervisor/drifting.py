@@ -64,14 +64,18 @@ def _surveyed(s: Session, acted: Acted, before: str) -> ev.Surveyed:
 
 def folder_of(paths: Iterable[str]) -> str:
     """The deepest folder that holds nearly all of some paths; "" where that is the workspace itself."""
-    held: Counter[str] = Counter()
-    total = 0
-    for path in paths:
-        total += 1
-        parts = path.split("/")[:-1]
-        held.update("/".join(parts[: n + 1]) for n in range(len(parts)))
-    most = [folder for folder, count in held.items() if count >= NEARLY_ALL * total]
-    return max(most, key=len, default="")
+    left = list(paths)
+    enough = NEARLY_ALL * len(left)
+    folder, at = "", 0
+    while left:
+        held = Counter(path[at:end] for path in left if (end := path.find("/", at)) >= 0)
+        name, count = max(held.items(), key=lambda one: one[1], default=("", 0))
+        if count < enough:
+            break
+        left = [path for path in left if path.startswith(f"{name}/", at)]
+        at += len(name) + 1
+        folder = left[0][: at - 1]
+    return folder
 
 
 def _named(s: Session) -> tuple[ev.Named, ...]:

@@ -6,13 +6,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection
+from bisect import bisect
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from proctor.checkpoint.record import raw
 from proctor.checkpoint.repository import Store
+from proctor.journal.events import TaskId
 from proctor.journal.state import TaskState
-from proctor.progress.naming import Names, lines_that_take_leave, names
+from proctor.progress.naming import LONGEST, Names, lines_that_take_leave, names, together
 from proctor.supervisor.session import Session
 from proctor.workspace import files
 
@@ -29,7 +33,16 @@ _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".csv", ".svg")
 _RECIPES = ("makefile", "gnumakefile", "justfile")
 
 
-@dataclass(frozen=True, slots=True)
+class _Line(NamedTuple):
+    """A line of a plan: how deep it stands (None for one that is empty), the tasks that it is the item of, and what it
+    names."""
+
+    depth: int | None
+    tasks: frozenset[TaskId]
+    names: Names
+
+
+@dataclass(frozen=True)
 class Told:
     """All that tells workers what to do: the plan, and each task with its spec. `rev` names it."""
 
@@ -44,28 +57,35 @@ class Told:
     def of(self, task: TaskState) -> Names:
         """What a task is told about: by itself, its spec, and the lines of the plan that are not another task's."""
         spec = next((spec for one, spec in self.tasks if one.id == task.id), "")
-        others = [one.task.strip() for one, _ in self.tasks if one.id != task.id]
-        return names("\n".join([task.task, spec, *_common_lines(self.plan, others)]))
+        return together([names(f"{task.task}\n{spec}"), *self._common(task.id)])
+
+    def _common(self, task: TaskId) -> Iterator[Names]:
+        """What the plan names without the items of other tasks and what is indented below these."""
+        inside: int | None = None
+        for line in self._lines:
+            if inside is not None and line.depth is not None and line.depth <= inside:
+                inside = None
+            if not line.tasks <= {task}:
+                inside = line.depth
+            if inside is None:
+                yield line.names
+
+    @cached_property
+    def _lines(self) -> list[_Line]:
+        titles = [(title, one.id) for one, _ in self.tasks if (title := one.task.strip())]
+        return [
+            _Line(
+                len(line) - len(line.lstrip()) if line.strip() else None,
+                frozenset(task for title, task in titles if title in line),
+                names(line),
+            )
+            for line in self.plan[:LONGEST].splitlines()
+        ]
 
     def may_go(self) -> Names:
         """What some line says is to be removed, renamed or replaced."""
         texts = [self.plan, *(part for task, spec in self.tasks for part in (task.task, spec))]
         return names(lines_that_take_leave(texts))
-
-
-def _common_lines(plan: str, others: Collection[str]) -> list[str]:
-    """The lines of a plan without the items of other tasks and what is indented below these."""
-    kept: list[str] = []
-    inside: int | None = None
-    for line in plan.splitlines():
-        indent = len(line) - len(line.lstrip())
-        if inside is not None and line.strip() and indent <= inside:
-            inside = None
-        if any(title and title in line for title in others):
-            inside = indent
-        if inside is None:
-            kept.append(line)
-    return kept
 
 
 def told(s: Session) -> Told:
@@ -82,9 +102,14 @@ def gone_paths(s: Session, base: str, present: str, wanted: Collection[str]) -> 
     """Those of some paths, or bare names of files, that a checkpoint held and that are gone."""
     if not wanted:
         return []
-    lost = [path for path, blob in s.store.blobs(base, present).items() if blob is None and not there(s, path)]
-    folders = {folder for path in lost for folder in _above(path) if not there(s, folder)}
-    found = [path for path in wanted if path in folders or (path in lost and not there(s, path.removesuffix(".py")))]
+    blobs = s.store.blobs(base, present)
+    lost = sorted(path for path, blob in blobs.items() if blob is None and not there(s, path))
+    files = set(lost)
+    found = [
+        path
+        for path in wanted
+        if (path in files and not there(s, path.removesuffix(".py"))) or (_held(lost, path) and not there(s, path))
+    ]
     bare = {path for path in wanted if "/" not in path} - set(found)
     if bare & {path.rpartition("/")[2] for path in lost}:
         left = {entry.path.rpartition("/")[2] for entry in s.store.entries(present)}
@@ -97,9 +122,10 @@ def there(s: Session, path: str) -> bool:
     return os.path.lexists(os.path.join(os.fsencode(s.workspace), raw(path)))
 
 
-def _above(path: str) -> list[str]:
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: n + 1]) for n in range(len(parts))]
+def _held(paths: Sequence[str], folder: str) -> bool:
+    """Whether any of some sorted paths lies in a folder."""
+    at = bisect(paths, f"{folder}/")
+    return at < len(paths) and paths[at].startswith(f"{folder}/")
 
 
 def gone_words(store: Store, base: str, present: str, wanted: Names, but: Collection[str]) -> list[str]:
@@ -138,6 +164,6 @@ def _text(data: bytes | None) -> str:
 def _scripts(text: str) -> set[str]:
     try:
         found = json.loads(text or "{}").get("scripts", {})
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return set()
     return set(found) if isinstance(found, dict) else set()

@@ -26,8 +26,8 @@ MOST_LINES = 400
 LONGEST = 500
 """Characters of one line of a diff."""
 MOST_PATHS = 200
-_READ = 256 << 10
-"""Bytes of a file that is compared line by line."""
+_READ, _COMPARED = 256 << 10, 5_000
+"""Bytes, and lines, of a file that is compared line by line: beyond that the comparison can take minutes."""
 _MOST_SKIPPED = 20
 _FOLDER = "plans"
 
@@ -78,7 +78,7 @@ def _asked(s: Session) -> dict[str, list[str]]:
     parts["final check"] = [_said(check) for check in s.terms.final_checks()]
     parts["state.protect"] = list(contract.state.protect)
     text = files.read_optional(s.workspace, contract.state.plan) or ""
-    whole = len(text) <= _READ
+    whole = len(text) <= _READ and text.count("\n") <= _COMPARED
     parts[contract.state.plan] = text.splitlines() if whole else [f"{len(text):,} characters, sha256 {s.terms.plan}"]
     return {name: lines for name, lines in parts.items() if lines}
 
@@ -108,7 +108,7 @@ def _lines(frozen: Frozen, item: Item | None) -> list[str]:
     if item.link is not None:
         return [f"a link to {item.link}"]
     data = frozen.content(item).read_bytes()
-    if len(data) > _READ or b"\0" in data:
+    if len(data) > _READ or b"\0" in data or data.count(b"\n") > _COMPARED:
         return [f"{len(data):,} bytes, sha256 {item.digest}"]
     return data.decode("utf-8", "backslashreplace").splitlines()
 

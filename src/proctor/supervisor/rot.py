@@ -27,6 +27,8 @@ SET_ASIDE = "plan_rot: "
 """How the reason begins of a task that waits for its plan."""
 MOST = 10
 """Gone names of one task that are named."""
+LONGEST = 2_000
+"""Characters of a name: no plan names a longer one."""
 LOOK_EVERY = 0.5
 """Seconds between looks at the plan while the operator is asked."""
 REVISED = "the plan fits again"
@@ -71,17 +73,23 @@ def _rotten(
     every = Names(*(frozenset().union(*(getattr(one, kind) for one in wanted.values())) for kind in Names._fields))
     names_of = s.terms.contract.state
     prose = {names_of.plan, names_of.tasks, names_of.progress, names_of.rules, *(t.spec for t in tasks if t.spec)}
-    lost = {
+    gone = {
         *gone_paths(s, base, present, every.paths - prose),
         *gone_words(s.store, base, present, every, prose),
-    } - set(s.state.drift.confirmed)
+    }
+    lost = {name for name in gone if shown(name) not in s.state.drift.confirmed}
     found = {}
     for task in tasks:
         one = wanted[task.id]
         mine = {*one.paths, *one.symbols, *(f"make {t}" for t in one.targets), *(f"script {x}" for x in one.scripts)}
-        if gone := sorted(lost & mine):
-            found[task.id] = tuple(safe_line(name, 200) for name in gone[:MOST])
+        if lacking := sorted(lost & mine):
+            found[task.id] = tuple(map(shown, lacking[:MOST]))
     return found
+
+
+def shown(name: str) -> str:
+    """A name as rows have it, and so as the operator holds to it: whole."""
+    return safe_line(name, LONGEST)
 
 
 def _aside(task: TaskState) -> bool:
@@ -105,7 +113,9 @@ async def reopen(s: Session) -> Mapping[ev.TaskId, tuple[str, ...]]:
 async def ask(s: Session, desk: Desk, task: TaskState, gone: tuple[str, ...]) -> None:
     """The plan names what is gone. Granted: it stands all the same. Denied: the task is set aside until it is revised.
     If it is revised meanwhile, nothing is left to be asked."""
-    some = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+    some = ", ".join(safe_line(name, 200) for name in gone[:3]) + (
+        f" and {len(gone) - 3} more" if len(gone) > 3 else ""
+    )
     opened = desk.opened(
         RequestKind.PLAN_ROT,
         f"task {task.id} names what is gone: {some}. Does the plan stand?",
