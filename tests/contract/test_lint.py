@@ -117,15 +117,14 @@ def test_it_says_what_checkpoints_keep_by_the_contract(explained: Explained) -> 
 def test_what_init_writes_is_not_taken_for_an_answer(tmp_path: Path) -> None:
     init(tmp_path)
     told = explain(load(tmp_path), tmp_path)
-    assert [line.split(":")[0] for line in told.unanswered] == [
-        "goal",
-        "progress.checks",
-        "state.tasks",
-    ]
+    assert [line.split(": ")[1] for line in told.unanswered] == ["goal", "progress.checks[0].run", "state.tasks"]
+    lines = (tmp_path / "proctor.yaml").read_text().splitlines()
+    places = [re.match(r"proctor\.yaml:(\d+): (?:[^ ]*\.)?(\w+): ", line) for line in told.unanswered]
+    assert [place and place[2] in lines[int(place[1]) - 1] for place in places[:2]] == [True, True]
 
 
 def test_without_a_task_nobody_can_say_when_it_is_over(explained: Explained, tmp_path: Path) -> None:
-    assert explained(tasks=[]).unanswered[0].startswith("state.tasks: there is no task")
+    assert explained(tasks=[]).unanswered[0].startswith("proctor.yaml:3: state.tasks: there is no task")
     assert explained(tasks={"tasks": TASKS}).unanswered == ()
     assert "cannot be read" in explained(tasks=3).unanswered[0]
     (tmp_path / "tasks.json").unlink()
@@ -137,7 +136,7 @@ def test_without_a_task_nobody_can_say_when_it_is_over(explained: Explained, tmp
 def test_an_agent_that_is_known_needs_an_upstream(explained: Explained, worker: str) -> None:
     asked = re.sub(r"worker: .*", f"worker: {worker}", WHOLE.replace("degrade, reserve: 10%", "park"))
     (line,) = explained(asked).unanswered
-    assert line.startswith("gateway.upstream: where is the model? ")
+    assert line.startswith("proctor.yaml: gateway.upstream: where is the model? ")
     example = yaml.safe_load(line.partition("e.g. ")[2])
     assert explained(asked + yaml.safe_dump(example)).unanswered == ()
 
@@ -185,7 +184,9 @@ def test_a_protected_link_to_what_is_not_protected_is_told(explained: Explained,
     (tmp_path / "suite").symlink_to("secrets")
     (tmp_path / "fixtures").symlink_to("tests")
     (line,) = explained(WHOLE.replace("[tests/]", "[tests/, suite, fixtures]")).warnings
-    assert line == "suite is a link to secrets, which is not protected: only the link is"
+    assert (
+        line == "proctor.yaml:3: state.protect[1]: suite is a link to secrets, which is not protected: only the link is"
+    )
 
 
 def test_what_is_named_and_not_there_is_told(explained: Explained, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,17 +194,17 @@ def test_what_is_named_and_not_there_is_told(explained: Explained, monkeypatch: 
     told = explained(
         WHOLE.replace("[sh, agent]", "[./agent, run.py]")
         .replace("[tests/]", "[tests/, fixtures/]")
-        .replace("hide: [secrets/]", "hide: [secrets/], environment: {tools: [no-such-tool]}")
+        .replace("hide: [secrets/]", "hide: [secrets/], environment: {tools: no-such-tool}")
         .replace('[sh, -c, "exit 0"]', "[python3, gone.py]")
         + "gateway: {upstream: {a: {base_url: 'https://a.example', key: env:NO_SUCH_KEY}}}\n"
     )
     assert told.warnings == (
-        "fixtures is not there, so nothing of it is guarded",
-        "./agent is not there",
-        "no-such-tool is not on PATH",
-        "run.py, which the worker's command names, is not there",
-        "gone.py, which a check runs, is not there: it cannot pass",
-        "gateway.upstream.a: NO_SUCH_KEY is not set in your environment",
+        "proctor.yaml:3: state.protect[1]: fixtures is not there, so nothing of it is guarded",
+        "proctor.yaml:3: state.environment.tools: no-such-tool is not on PATH",
+        "proctor.yaml:2: worker.command: ./agent is not there",
+        "proctor.yaml:2: worker.command: run.py is not there, so it cannot run",
+        "proctor.yaml:9: progress.checks[0].run: gone.py is not there, so it cannot run",
+        "proctor.yaml:11: gateway.upstream.a.key: NO_SUCH_KEY is not set in your environment",
     )
 
 
@@ -220,8 +221,8 @@ def test_loose_ends_of_a_smallest_contract_are_told(explained: Explained) -> Non
         "1 of 2 tasks have no check",
         "no ceiling on time",
         "every plateau rule is off",
-        "every rule inside an iteration is off",
-        "protect is empty",
+        "no rule inside an iteration is on",
+        "nothing is protected",
     ):
         assert part in text
     assert told.unanswered == ()

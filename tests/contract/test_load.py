@@ -55,7 +55,7 @@ progress:
   on_tampering: park
   plateau: {no_change: 4, shrinking: 0, same_failure: 3, revisit: 0, no_op: 0, stalled: 9, cycle: 0, on_plateau: stop}
 termination:
-  final: {run: [pytest, -q], allow_vacuous: true}
+  final: {run: [pytest, -q], repeat: 2}
 approvals:
   allow: ["read(*)", "shell(pytest *)"]
   ask: ["shell(git push *)", "host(*)"]

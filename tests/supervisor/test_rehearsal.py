@@ -45,11 +45,12 @@ def lines(work: Path, run: list[str], *more: list[str]) -> list[str]:
 
 def test_what_cannot_start_is_named_with_its_key_and_what_to_do(work: Path) -> None:
     (line,) = lines(work, ["python", "-m", "pytest", "-q"])
-    assert line.startswith("progress.checks: `python -m pytest -q` cannot run in the sandbox: ")
+    assert line.startswith("progress.checks[0]: `python -m pytest -q` cannot run in the sandbox: ")
     assert line.endswith(" has no module pytest; install it there, or name a program that has it by its path")
     tasks = ["no-such-program", "x"], ["sh", "-c", "no-such-program"], ["no-such-program", "y"]
     (of_tasks,) = lines(work, ["no-such-default"], *tasks)
-    assert of_tasks.startswith("task 1 and 1 more: `no-such-program x` cannot run in the sandbox: no-such-program was")
+    said = "`no-such-program x` cannot run in the sandbox: no-such-program was"
+    assert of_tasks.startswith(f"tasks.json:1: task 1 and 1 more: {said}")
 
 
 def test_what_a_check_cannot_compare_with_and_a_server_that_cannot_start_are_named(work: Path) -> None:
@@ -59,15 +60,14 @@ def test_what_a_check_cannot_compare_with_and_a_server_that_cannot_start_are_nam
     (work / "proctor.yaml").write_text((CONTRACT % '[sh, -c, "true"]').replace("no-such-final", "sh"))
     (work / "tasks.json").write_text(json.dumps([{"id": 7, "task": "x", "check": checks}]))
     assert unrunnable(work, load(work)) == (
-        "task 7: schema.schema: odd.json is no JSON Schema",
-        "task 7: expect.golden: gone is not there",
-        "task 7: `no-such-server` cannot run in the sandbox: no-such-server was not found; "
+        "tasks.json:1: task 7: schema.schema: odd.json is no JSON Schema",
+        "tasks.json:1: task 7: expect.golden: gone is not there",
+        "tasks.json:1: task 7: `no-such-server` cannot run in the sandbox: no-such-server was not found; "
         "install it there, or name a program that has it by its path",
     )
     (work / "proctor.yaml").write_text((work / "proctor.yaml").read_text() + "sandbox: {kind: none}\n")
-    assert "task 7: page: needs a network of its own, which only `sandbox.kind: bwrap` gives" in unrunnable(
-        work, load(work)
-    )
+    said = "page: needs a network of its own, which only `sandbox.kind: bwrap` gives"
+    assert f"tasks.json:1: task 7: {said}" in unrunnable(work, load(work))
 
 
 def test_a_program_of_the_workspace_that_an_earlier_check_may_make_is_left_to_it(work: Path) -> None:
@@ -78,5 +78,6 @@ def test_check_refuses_a_contract_whose_check_cannot_start(work: Path, capsys: p
     lines(work, ["python", "-m", "no_such_module"])
     assert main(["check", str(work)]) == 2
     told = capsys.readouterr()
-    assert "\nunanswered: progress.checks: `python -m no_such_module` cannot run in the sandbox: " in told.out
+    said = "`python -m no_such_module` cannot run in the sandbox: "
+    assert f"\nunanswered: proctor.yaml:4: progress.checks[0]: {said}" in told.out
     assert told.err == "proctor: the contract is incomplete; see above\n"

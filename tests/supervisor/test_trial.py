@@ -91,7 +91,7 @@ def test_no_session_starts_with_an_agent_that_reaches_no_model(tmp_path: Path) -
     work = contract(tmp_path, "{kind: acp, agent: qwen, command: [sh]}", "http://127.0.0.1:9")
     path = work / "proctor.yaml"
     path.write_text(path.read_text().partition("gateway:")[0])
-    with pytest.raises(UsageError, match=r"proctor\.yaml: gateway\.upstream: where is the model\? qwen reaches"):
+    with pytest.raises(UsageError, match=r"^proctor\.yaml: gateway\.upstream: where is the model\? qwen reaches"):
         preflight(work)
 
 

@@ -18,7 +18,7 @@ from proctor.budget.dimensions import Usage
 from proctor.contract import ground, lint, schema, starter
 from proctor.contract.load import load
 from proctor.contract.model import Contract
-from proctor.contract.problems import FILE
+from proctor.contract.problems import FILE, located
 from proctor.doors.gateway import prices
 from proctor.errors import UsageError
 from proctor.journal.events import IterationEnded, Judged
@@ -31,6 +31,7 @@ from proctor.supervisor.startup import preflight, rates
 from proctor.text import safe_line
 from proctor.words import ExitCode, Phase, Verdict
 from proctor.worker import find
+from proctor.workspace import tasks
 
 
 def init(given: argparse.Namespace) -> int:
@@ -67,8 +68,18 @@ def facts(workspace: Path, contract: Contract) -> lint.Facts:
         ungated=rules.ungated(),
         repository=_repository(workspace),
         unrunnable=rehearsal.unrunnable(workspace, contract),
+        faults=_faults(workspace, contract),
         unpriced=tuple(_unpriced(contract)),
     )
+
+
+def _faults(workspace: Path, contract: Contract) -> tuple[str, ...]:
+    """What is wrong with the task list, a line each."""
+    try:
+        tasks.read(workspace, contract.state.tasks, contract.state.plan, ())
+    except UsageError as error:
+        return tuple(str(error).splitlines())
+    return ()
 
 
 def _unpriced(contract: Contract) -> Iterator[tuple[str, str]]:
@@ -104,7 +115,10 @@ def check(given: argparse.Namespace) -> int:
     shown = dataclasses.asdict(said)
     if not said.unanswered:
         preflight(given.dir)
-        shown |= asyncio.run(_tried(given, contract))
+        try:
+            shown |= asyncio.run(_tried(given, contract))
+        except UsageError as error:
+            raise UsageError(located(contract, str(error))) from error
     if given.json:
         print(json.dumps(shown, indent=2, default=str))
     elif said.unanswered:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -103,6 +104,32 @@ def together(check: CheckFact) -> None:
         raise Wrong(place, "there is no output without run; name the command that writes it")
     if check.page and check.page.within > check.timeout:
         raise Wrong(("page", "within"), f"is more than the check's timeout ({check.timeout:g} s)")
+
+
+ALONE: Mapping[tuple[str | int, ...], str] = {
+    ("progress", "smoke"): "the smoke check",
+    ("termination", "final"): "the final check",
+}
+"""Checks that stand for themselves, by their place."""
+
+
+def is_on(value: object) -> bool:
+    """Whether a switch is on, as it is written."""
+    return str(value).strip().lower() in ("1", "on", "t", "true", "y", "yes")
+
+
+def idle(given: Mapping[str, object], alone: str = "") -> Iterator[tuple[str, str]]:
+    """The keys of a check that are set and mean nothing where they stand, each with why; `alone` names a check that
+    stands for itself."""
+    if alone:
+        for key, why in (("optional", "always decides"), ("allow_vacuous", "is not run before the work")):
+            if is_on(given.get(key)):
+                yield key, f"means nothing here, for {alone} {why}; leave it out"
+    elif is_on(given.get("optional")):
+        if is_on(given.get("allow_vacuous")):
+            yield "allow_vacuous", "means nothing beside `optional`, for such a check decides nothing; leave it out"
+        if given.get("repeat") is not None:
+            yield "repeat", "means nothing beside `optional`, for such a check is never run again; leave it out"
 
 
 def _keys(value: object, kind: type[msgspec.Struct], more: tuple[str, ...] = ()) -> dict[str, Any]:

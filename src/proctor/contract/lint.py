@@ -13,7 +13,7 @@ from pathlib import Path
 from proctor.contract import ground, plain, starter
 from proctor.contract.check import Check
 from proctor.contract.model import Contract
-from proctor.contract.problems import A_CHECK
+from proctor.contract.problems import A_CHECK, located
 from proctor.contract.queue import Queue, peek
 from proctor.contract.values import SandboxKind
 from proctor.text import safe_line
@@ -36,8 +36,9 @@ class Facts:
     Seconds of the check and of the worker are those of a typical task. `unstable` counts verdicts that did
     not repeat, `oscillations` trees that came back after differing; `ungated` are acts that reach outside
     and that the approvals let through unasked. `repository` is the folder whose git repository the workspace
-    belongs to, "" for none. `unrunnable` are checks that cannot start, a line each with its key first; `unpriced`
-    models whose cost is capped and not known, each with the nearest name that has a price, "" where none is near.
+    belongs to, "" for none. `faults` are those of the task list, `unrunnable` checks that cannot start, a line each
+    with its place first; `unpriced` models whose cost is capped and not known, each with the nearest name that has a
+    price, "" where none is near.
     """
 
     check_seconds: float | None = None
@@ -47,6 +48,7 @@ class Facts:
     ungated: tuple[str, ...] = ()
     repository: str | None = None
     unrunnable: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     unpriced: tuple[tuple[str, str], ...] = ()
 
 
@@ -94,14 +96,17 @@ def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> 
         ),
         sandbox=tuple(plain.walls(contract, facts.repository)),
         ceilings=ceilings,
-        warnings=(
-            *_wrong_tool(workspace, queue, facts),
-            *_blast(contract, workspace),
-            *_loose_ends(contract, queue),
-            *_without_price(facts),
-            *_absent(contract, workspace),
+        warnings=tuple(
+            located(contract, line)
+            for line in (
+                *_wrong_tool(workspace, queue, facts),
+                *_blast(contract, workspace),
+                *_loose_ends(contract, queue),
+                *_without_price(contract, facts),
+                *_absent(contract, workspace),
+            )
         ),
-        unanswered=(*_unanswered(contract, queue), *facts.unrunnable),
+        unanswered=tuple(located(contract, line) for line in (*_unanswered(contract, queue, facts), *facts.unrunnable)),
     )
 
 
@@ -122,15 +127,19 @@ def no_upstream(contract: Contract) -> str:
     )
 
 
-def _unanswered(contract: Contract, queue: Queue) -> Iterator[str]:
+def _unanswered(contract: Contract, queue: Queue, facts: Facts) -> Iterator[str]:
     state = contract.state
     if contract.goal == starter.GOAL:
         yield "goal: it is still a question; say in one sentence what shall be true at the end"
     if missing := no_upstream(contract):
         yield missing
-    if any(check.run == starter.NO_CHECK for check in _required(contract)):
-        yield f"progress.checks: the check `false` never passes; name a command that proves a task done, {A_CHECK}"
-    if not queue.readable:
+    for at, check in enumerate(contract.progress.checks):
+        if check.run == starter.NO_CHECK and not check.optional:
+            said = f"the check `false` never passes; name a command that proves a task done, {A_CHECK}"
+            yield f"progress.checks[{at}].run: {said}"
+    if facts.faults and (queue.total or not queue.readable):
+        yield from facts.faults
+    elif not queue.readable:
         yield f"state.tasks: {state.tasks} or {state.plan} cannot be read, so nothing says when it is over"
     elif not queue.total:
         yield (
@@ -145,90 +154,121 @@ def _wrong_tool(workspace: Path, queue: Queue, facts: Facts) -> Iterator[str]:
     check, act = facts.check_seconds, facts.act_seconds
     if check is not None and act is not None and check > act:
         yield (
-            f"the check costs more than the work ({check:.0f} s a task against {act:.0f} s): "
+            f"progress.checks: the check costs more than the work ({check:.0f} s a task against {act:.0f} s): "
             "give tasks narrower checks, and keep the whole suite for termination.final"
         )
     if facts.unstable:
-        yield f"the check is unstable ({facts.unstable} verdicts did not repeat): until it is mended it proves nothing"
+        said = f"the check is unstable ({facts.unstable} verdicts did not repeat)"
+        yield f"progress.checks: {said}: until it is mended it proves nothing"
     if facts.oscillations:
         yield (
-            f"the history oscillates (an earlier tree came back {facts.oscillations} times): the checks pull two ways, "
-            "which no checkpoint cures; fix the evaluator first"
+            f"progress.checks: the history oscillates (an earlier tree came back {facts.oscillations} times): the "
+            "checks pull two ways, which no checkpoint cures; fix the evaluator first"
         )
     if facts.ungated:
         yield (
-            f"actions that can be neither keyed nor asked about would go ahead unasked: {', '.join(facts.ungated)}; "
-            "narrow approvals.allow, or name them in approvals.ask"
+            "approvals.allow: actions that can be neither keyed nor asked about would go ahead unasked: "
+            f"{', '.join(facts.ungated)}; narrow it, or name them in approvals.ask"
         )
 
 
 def _blast(contract: Contract, workspace: Path) -> Iterator[str]:
     if not {Dimension.FILES_TOUCHED, Dimension.LINES_CHANGED, Dimension.BYTES_WRITTEN} & set(contract.budget.ceilings):
-        yield "no ceiling bounds how much may change: give files_touched, lines_changed or bytes_written a limit"
+        yield "budget: no ceiling bounds how much may change: limit files_touched, lines_changed or bytes_written"
     ignored = ground.ignored(workspace)
     if ignored.files >= MANY_FILES or ignored.size >= LARGE_SIZE:
         named = ", ".join(ignored.paths[:4]) + (", …" if len(ignored.paths) > 4 else "")
         yield (
-            f"what git ignores is large (at least {ignored.files} files, {format_size(ignored.size)}: {named}) "
-            "and in no checkpoint but for small files: what a worker does there cannot be undone; "
-            "state.checkpoint.include names what is to be kept"
+            f"state.checkpoint.include: what git ignores is large (at least {ignored.files} files, "
+            f"{format_size(ignored.size)}: {named}) and in no checkpoint but for small files: what a worker does there "
+            "cannot be undone; name what is to be kept"
         )
 
 
 def _loose_ends(contract: Contract, queue: Queue) -> Iterator[str]:
     if contract.sandbox.kind is SandboxKind.WEAK:
-        yield "the sandbox is weak: files are guarded, processes and network are not"
+        yield "sandbox.kind: the sandbox is weak: files are guarded, processes and network are not"
     if contract.sandbox.kind is SandboxKind.NONE:
-        yield "there is no sandbox: the worker can do what you can, and answer its own requests"
+        yield "sandbox.kind: there is no sandbox: the worker can do what you can, and answer its own requests"
     if not _required(contract) and queue.checked < queue.total:
-        yield f"{queue.total - queue.checked} of {queue.total} tasks have no check: they end in review, never done"
+        lacking = f"{queue.total - queue.checked} of {queue.total} tasks have no check that decides"
+        yield f"progress.checks: {lacking}: they end in review, never done"
     if not {Dimension.WALL_CLOCK, Dimension.ELAPSED, Dimension.ITERATIONS} & set(contract.budget.ceilings):
-        yield "no ceiling on time or iterations: a worker that reports nothing is held by estimates alone"
+        yield "budget: no ceiling on time or iterations: a worker that reports nothing is held by estimates alone"
     if not contract.progress.plateau.windows:
-        yield "every plateau rule is off: only a ceiling ends a session that does not advance"
+        yield "progress.plateau: every plateau rule is off: only a ceiling ends a session that does not advance"
     if not contract.progress.plateau.loops:
-        yield "every rule inside an iteration is off: only a ceiling ends a worker that repeats one call"
+        yield "progress.plateau: no rule inside an iteration is on: only a ceiling ends a worker that repeats one call"
     if Dimension.COST in contract.budget.ceilings and contract.worker.model is None:
-        yield "cost has a ceiling and worker.model is not named: without a price the session parks as `unpriced`"
+        yield "worker.model: cost has a ceiling and no model is named: without a price the session parks as `unpriced`"
     if not contract.state.protect:
-        yield "state.protect is empty: name what the checks rest on (tests, fixtures, scripts), or it may be bent"
+        yield "state.protect: nothing is protected; name what the checks rest on (tests, fixtures), or it may be bent"
 
 
-def _without_price(facts: Facts) -> Iterator[str]:
+def _without_price(contract: Contract, facts: Facts) -> Iterator[str]:
     for model, nearest in facts.unpriced:
+        key = "worker.model" if model == contract.worker.model else "worker.cheaper.model"
         near = f"; nearest: {nearest}" if nearest else ""
         yield (
-            f"cost has a ceiling and no price is known of {model}{near}: its calls will be refused, and the session "
-            "parks as `unpriced`; mend the name, or give its price in gateway.prices (0 is free)"
+            f"{key}: cost has a ceiling and no price is known of {model}{near}: its calls will be refused, and the "
+            "session parks as `unpriced`; mend the name, or give its price in gateway.prices (0 is free)"
         )
 
 
 def _absent(contract: Contract, workspace: Path) -> Iterator[str]:
-    for path in (*contract.state.protect, *contract.state.hide):
-        if not os.path.lexists(workspace / path):
-            yield f"{path} is not there, so nothing of it is guarded"
-    for path in filter(lambda path: (workspace / path).is_symlink(), contract.state.protect):
+    """What is named and not there, each with its key."""
+    state = contract.state
+    for name, paths in (("protect", state.protect), ("hide", state.hide)):
+        for at, path in enumerate(paths):
+            if not os.path.lexists(workspace / path):
+                yield f"state.{name}[{at}]: {path} is not there, so nothing of it is guarded"
+    for at, path in enumerate(state.protect):
         place = os.path.relpath(os.path.realpath(workspace / path), os.path.realpath(workspace))
-        if not any(f"{place}/".startswith(f"{other}/") for other in contract.state.protect):
-            yield f"{path} is a link to {place}, which is not protected: only the link is"
-    final = contract.termination.final
-    command = contract.worker.command or ()
-    checks = (*contract.progress.checks, *filter(None, (contract.progress.smoke, final)))
-    runs = [(check.optional, run) for check in checks for run in (check.run, check.page and check.page.run) if run]
-    programs = {run[0] for optional, run in runs if optional or "/" in run[0]}
-    for program in sorted(programs | set(contract.state.environment.tools) | set(command[:1])):
+        held = any(f"{place}/".startswith(f"{other}/") for other in state.protect)
+        if (workspace / path).is_symlink() and not held:
+            yield f"state.protect[{at}]: {path} is a link to {place}, which is not protected: only the link is"
+    for key, program in _programs(contract):
         if not ((workspace / program).exists() if "/" in program else shutil.which(program)):
-            yield f"{program} is not {'there' if '/' in program else 'on PATH'}"
-    for word in command[1:]:
-        if word.endswith(_SCRIPTS) and not (workspace / word).exists():
-            yield f"{word}, which the worker's command names, is not there"
-    for script in dict.fromkeys(run[1] for _, run in runs if _INTERPRETER.match(run[0]) and run[1:]):
-        if script.endswith(_SCRIPTS) and not (workspace / script).exists():
-            yield f"{script}, which a check runs, is not there: it cannot pass"
+            yield f"{key}: {program} is not {'there' if '/' in program else 'on PATH'}"
+    for key, script in _scripts(contract):
+        if not (workspace / script).exists():
+            yield f"{key}: {script} is not there, so it cannot run"
     for name, upstream in contract.gateway.upstream.items():
         kind, _, variable = (upstream.key or "").partition(":")
         if kind == "env" and variable not in os.environ:
-            yield f"gateway.upstream.{name}: {variable} is not set in your environment"
+            yield f"gateway.upstream.{name}.key: {variable} is not set in your environment"
+
+
+def _programs(contract: Contract) -> Iterator[tuple[str, str]]:
+    """Programs that are named, with their keys; those of checks that decide are tried where they run."""
+    for at, tool in enumerate(contract.state.environment.tools):
+        yield f"state.environment.tools[{at}]", tool
+    for program in (contract.worker.command or ())[:1]:
+        yield "worker.command", program
+    for key, optional, run in _runs(contract):
+        if optional or "/" in run[0]:
+            yield key, run[0]
+
+
+def _scripts(contract: Contract) -> Iterator[tuple[str, str]]:
+    """Scripts that the worker's command and the checks hand to an interpreter, with their keys."""
+    for word in (contract.worker.command or ())[1:]:
+        if word.endswith(_SCRIPTS):
+            yield "worker.command", word
+    for key, _, run in _runs(contract):
+        if _INTERPRETER.match(run[0]) and run[1:] and run[1].endswith(_SCRIPTS):
+            yield key, run[1]
+
+
+def _runs(contract: Contract) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
+    """What the checks start: the key of each, whether the check is optional, the words."""
+    checks = [(f"progress.checks[{at}]", check) for at, check in enumerate(contract.progress.checks)]
+    alone = (("progress.smoke", contract.progress.smoke), ("termination.final", contract.termination.final))
+    for key, check in (*checks, *alone):
+        if check and check.run:
+            yield f"{key}.run", check.optional, check.run
+        if check and check.page:
+            yield f"{key}.page.run", check.optional, check.page.run
 
 
 def _size(path: Path) -> int:

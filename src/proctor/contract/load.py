@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from proctor.contract import built
+from proctor.contract import built, kinds
 from proctor.contract.document import Document, Place, Unreadable, Value, parse, read_bytes
+from proctor.contract.kinds import is_on
 from proctor.contract.model import Contract
 from proctor.contract.problems import A_CEILING, A_CHECK, FILE, ContractError, Faults, Problem
 from proctor.contract.queue import peek
@@ -40,6 +41,7 @@ def load(workspace: Path) -> Contract:
     if (problems := faults.problems()) or contract is None:
         raise ContractError(problems)
     contract._hash = hashlib.sha256(content).hexdigest()
+    contract._lines = document.lines
     return contract
 
 
@@ -105,7 +107,7 @@ def _across(document: Document) -> Iterator[tuple[Place, str]]:
         if isinstance(at_soft, list | str) and AtSoft.CHEAPER_MODEL in at_soft and not cheaper:
             yield ("budget", "at_soft"), f"{AtSoft.CHEAPER_MODEL} needs worker.cheaper: {{model: NAME}}"
     yield from _files(document)
-    yield from _pages(document)
+    yield from _checks(document)
 
 
 AGENTS = {"command": ("aider", "mini"), "acp": ("opencode", "gemini", "qwen")}
@@ -138,12 +140,14 @@ def _ceiling(dimension: Dimension, ceiling: object, cheaper: bool) -> Iterator[t
         yield (*place, "reserve"), "only `on_exhaustion: degrade` has a reserve"
 
 
-def _pages(document: Document) -> Iterator[tuple[Place, str]]:
+def _checks(document: Document) -> Iterator[tuple[Place, str]]:
     checks = document.at(("progress", "checks"))
     places: list[Place] = [("progress", "checks", at) for at in range(len(checks) if isinstance(checks, list) else 0)]
-    for place in (*places, ("progress", "smoke"), ("termination", "final")):
+    for place in (*places, *kinds.ALONE):
         if document.at((*place, "page")) is not None and document.at(("sandbox", "kind")) in ("weak", "none"):
             yield (*place, "page"), "needs a network of its own, which only `sandbox.kind: bwrap` gives"
+        if isinstance(given := document.at(place), dict):
+            yield from (((*place, key), why) for key, why in kinds.idle(given, kinds.ALONE.get(place, "")))
 
 
 def _files(document: Document) -> Iterator[tuple[Place, str]]:
@@ -172,9 +176,9 @@ def _outside(document: Document, workspace: Path) -> Iterator[tuple[Place, str]]
 def _has_check(document: Document, workspace: Path) -> bool:
     checks = document.at(("progress", "checks"))
     if isinstance(checks, list):
-        optional = [str(check.get("optional")).lower() for check in checks if isinstance(check, dict)]
-        if len(checks) > sum(word in ("true", "yes", "on", "1") for word in optional):
+        if len(checks) > sum(is_on(check.get("optional")) for check in checks if isinstance(check, dict)):
             return True
     elif checks is not None:
         return True  # of the wrong kind, and said so already
-    return peek(workspace, _lenient_state(document)).checked > 0
+    listed = peek(workspace, _lenient_state(document))
+    return listed.checked > 0 or not listed.readable  # which is said where it is read

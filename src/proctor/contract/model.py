@@ -7,12 +7,14 @@ does not run yet stand here too: `built.py` refuses them when they are set.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, PrivateAttr, Tag
 
 from proctor import units
 from proctor.contract.budget import Budget
+from proctor.contract.document import Place
 from proctor.contract.gateway import Gateway
 from proctor.contract.progress import Progress, Termination
 from proctor.contract.section import Section
@@ -128,8 +130,14 @@ class Contract(Section):
     """What one notice goes to: every level crossing, every request, every stop."""
 
     _hash: str = PrivateAttr(default="")
+    _lines: Mapping[Place, int] = PrivateAttr(default_factory=dict)
 
     @property
     def hash(self) -> str:
         """SHA-256 of the file that this contract was read from; empty where there was none."""
         return self._hash
+
+    @property
+    def lines(self) -> Mapping[Place, int]:
+        """The line of every key and item of that file."""
+        return self._lines

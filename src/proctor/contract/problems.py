@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -45,6 +46,24 @@ class ContractError(UsageError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+_KEY = re.compile(rf"((?:{'|'.join(Contract.model_fields)})(?:\.[\w-]+|\[\d+\])*)(?=: )")
+_STEP = re.compile(r"\[(\d+)\]|([\w-]+)")
+
+
+def located(contract: Contract, message: str) -> str:
+    """A message that begins with a key of the contract, with the file and the line on which that stands, or else what
+    is nearest around it; any other message as it is."""
+    found = _KEY.match(message)
+    if found is None:
+        return message
+    place: Place = tuple(int(number) if number else name for number, name in _STEP.findall(found[1]))
+    while isinstance(place[-1], int) and place not in contract.lines:
+        place = place[:-1]  # one word that stands for a list of one
+    near = (place[:depth] for depth in range(len(place), 0, -1))
+    line = next((f":{contract.lines[one]}" for one in near if one in contract.lines), "")
+    return f"{FILE}{line}: {spoken(place)}{message[found.end() :]}"
 
 
 class Faults:

@@ -9,8 +9,10 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from proctor.contract.document import Unreadable, read_bytes
+from proctor.contract.kinds import is_on
 from proctor.contract.state import State
 
 _LARGEST = 8 * 1024 * 1024
@@ -19,7 +21,7 @@ _ITEM = re.compile(r"^ *(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +\S", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`total` tasks; `checked` of them name a check of their own. `specs` are the files that describe them."""
+    """`total` tasks; `checked` of them name a check of their own that decides. `specs` describe them."""
 
     total: int = 0
     checked: int = 0
@@ -46,6 +48,12 @@ def _of_list(content: bytes) -> Queue:
         return Queue(readable=False)
     return Queue(
         total=len(tasks),
-        checked=sum(1 for task in tasks if task.get("check")),
+        checked=sum(map(_decides, tasks)),
         specs=tuple(task["spec"] for task in tasks if isinstance(task.get("spec"), str)),
     )
+
+
+def _decides(task: dict[str, Any]) -> bool:
+    checks = task.get("check")
+    listed = checks if isinstance(checks, list) else [checks]
+    return any(isinstance(check, dict) and check and not is_on(check.get("optional")) for check in listed)

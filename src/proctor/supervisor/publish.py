@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 from proctor.contract.model import Contract
-from proctor.contract.problems import FILE
 from proctor.contract.values import Commits, SandboxKind
 from proctor.errors import UsageError
 from proctor.journal import events as ev
@@ -26,7 +25,7 @@ def place(workspace: Path, contract: Contract) -> Layout | None:
     layout = find(workspace)
     why = refusal(layout)
     if why and wanted is Commits.SESSION_BRANCH:
-        raise UsageError(f"{workspace / FILE}: state.commits: no session-branch here: {why}; leave it out, or say none")
+        raise UsageError(f"state.commits: no session-branch here: {why}; leave it out, or say none")
     return None if why else layout
 
 

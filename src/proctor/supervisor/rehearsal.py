@@ -28,7 +28,7 @@ _MEND = "install it there, or name a program that has it by its path"
 
 
 def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
-    """The required checks that could not start, a line for each cause: its key, the command, why, and what to do.
+    """The required checks that could not start, a line for each cause: its key or task, the command, why, what to do.
 
     One that is not there is left to the check before the work if it lies in the workspace: an earlier check may make
     it. Unrecoverable where there is no sandbox. Blocks for as long as the programs take to say their version.
@@ -39,7 +39,7 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
         for argv in filter(None, (check.run, check.page.run if check.page else ())):
             if "/" not in argv[0] or (workspace / argv[0]).exists():
                 trials.setdefault(commands.trial(argv), {}).setdefault(key, argv)
-        found += [safe_line(f"{key}: {why}", 600) for why in _unusable(check, workspace, contract)]
+        found += [safe_line(_inside(key, why), 600) for why in _unusable(check, workspace, contract)]
     backend = choose(contract.sandbox.kind)
     policy = replace(policies.for_check(workspace, contract), writable=False)
     with scratch_folder("proctor-") as scratch:
@@ -67,16 +67,24 @@ def _unusable(check: CheckFact, workspace: Path, contract: Contract) -> Iterator
         yield "page: needs a network of its own, which only `sandbox.kind: bwrap` gives"
 
 
+def _inside(key: str, why: str) -> str:
+    """What is wrong with a part of a check that stands at a key of the contract, or in a task."""
+    return f"{key}: {why}" if " " in key else f"{key}.{why}"
+
+
 def _required(workspace: Path, contract: Contract) -> Iterator[tuple[str, CheckFact]]:
-    """The checks that decide, with their keys; those for tasks that name none, only while there is such a task."""
+    """The checks that decide, each with its key, or with the line of its task; those for tasks that name none, only
+    while there is such a task."""
     terms, names = Terms(contract, ""), contract.state
     default = terms.default_checks()
     try:
-        listed = [(task.id, task.checks) for task in tasks.read(workspace, names.tasks, names.plan, default)]
+        listed = [task.checks for task in tasks.read(workspace, names.tasks, names.plan, default)]
+        headings = tasks.headings(workspace, names.tasks)
     except UsageError:  # said elsewhere
-        listed = [("", default)]
-    for task, checks in listed:
-        key = "progress.checks" if checks == default else f"task {task}"
-        yield from ((key, check) for check in checks if not check.optional)
+        listed, headings = [default], []
+    for number, checks in enumerate(listed):
+        for at, check in enumerate(checks):
+            if not check.optional:
+                yield f"progress.checks[{at}]" if checks == default else headings[number], check
     yield from (("progress.smoke", check) for check in terms.smoke_checks())
     yield from (("termination.final", check) for check in terms.final_checks())

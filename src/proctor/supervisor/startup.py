@@ -14,7 +14,7 @@ from proctor.approvals.rules import Rules
 from proctor.contract.lint import no_upstream
 from proctor.contract.load import load
 from proctor.contract.model import Contract
-from proctor.contract.problems import FILE
+from proctor.contract.problems import FILE, located
 from proctor.doors.gateway.prices import Rates
 from proctor.errors import UsageError
 from proctor.journal import events as ev
@@ -48,16 +48,24 @@ def preflight(workspace: Path) -> Contract:
     """All that can be refused without touching anything: raises one clear line, or a line for each problem."""
     process.check_workspace(workspace)
     contract = load(workspace)
+    try:
+        _usable(workspace, contract)
+    except UsageError as error:
+        raise UsageError("\n".join(located(contract, line) for line in str(error).splitlines())) from error
+    return contract
+
+
+def _usable(workspace: Path, contract: Contract) -> None:
+    """UsageError where the contract names what is not there; each line of it begins with a key, or with a file."""
     names = contract.state
     tasks.read(workspace, names.tasks, names.plan, Terms(contract, "").default_checks())
     publish.place(workspace, contract)
     if ways := Terms(contract, "").open_notices(workspace):
-        raise UsageError("\n".join(f"{workspace / FILE}: notify: {way}" for way in ways))
+        raise UsageError("\n".join(f"notify: {way}" for way in ways))
     find_program(workspace, contract)
     if missing := no_upstream(contract):
-        raise UsageError(f"{workspace / FILE}: {missing}")
+        raise UsageError(missing)
     policies.upstreams(workspace, contract)
-    return contract
 
 
 def find_program(workspace: Path, contract: Contract) -> None:
@@ -70,8 +78,7 @@ def find_program(workspace: Path, contract: Contract) -> None:
     path = host.environment()["PATH"]
     found = (workspace / program).exists() if "/" in program else shutil.which(program, path=path)
     if not found:
-        where = f"{workspace / FILE}: worker.command"
-        raise UsageError(f"{where}: {program!r} was not found; install it or name its path")
+        raise UsageError(f"worker.command: {program!r} was not found; install it or name its path")
 
 
 def state_dir(workspace: Path, contract: Contract) -> Path:

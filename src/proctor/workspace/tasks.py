@@ -125,11 +125,14 @@ def entries(name: str, text: str) -> list[dict[str, Any]]:
     return tasks
 
 
-def line_of(workspace: Path, tasks_file: str, at: int) -> str:
-    """`tasks.json:12`: where the task at a place of the list begins, counted from 0; the plan's file where that is the
-    list is not for this."""
+def headings(workspace: Path, tasks_file: str) -> list[str]:
+    """`tasks.json:12: task 14` for each task of that file, in their order; nothing where there is none."""
     text = files.read_optional(workspace, tasks_file)
-    return safe_line(tasks_file) if text is None else _where(tasks_file, text, _place(text, at))
+    if text is None:
+        return []
+    begin = {place[-1]: line for place, line in lines.places(text) if place[:-1] == _place(text, 0)[:-1]}
+    name = safe_line(tasks_file)
+    return [f"{name}:{begin[at]}: task {task.get('id')}" for at, task in enumerate(entries(tasks_file, text))]
 
 
 def _place(text: str, at: int, *inside: str | int) -> lines.Place:
@@ -236,8 +239,8 @@ def _tasks(workspace: Path, name: str, text: str, default: Sequence[CheckFact]) 
 
 def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) -> TaskFact:
     """A task as a fact. Raises `Wrong`."""
-    for key in entry.keys() - _KEYS:
-        if nearest(key, _KEYS, 0.8):
+    for key in entry:
+        if key not in _KEYS and nearest(key, _KEYS, 0.8):
             raise Wrong((key,), unknown_key(key, sorted(_KEYS)))
     try:
         task = msgspec.convert(entry, _Task)
@@ -246,7 +249,7 @@ def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) 
         raise Wrong(wrong.place, _MISSING[wrong.place] if wrong.what == "missing" else wrong.what) from error
     if not task.task.strip():
         raise Wrong(("task",), "should not be empty")
-    if task.spec is not None:
+    if task.spec:
         try:
             files.read(workspace, task.spec)
         except UsageError as error:
@@ -255,7 +258,7 @@ def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) 
         own = [_check(one, "check", at) for at, one in enumerate(task.check)]
     else:
         own = [_check(task.check, "check")] if task.check is not None else []
-    return TaskFact(id=task.id, task=task.task, spec=task.spec, checks=tuple(own) or tuple(default))
+    return TaskFact(id=task.id, task=task.task, spec=task.spec or None, checks=tuple(own) or tuple(default))
 
 
 def _check(given: dict[str, Any], *place: str | int) -> CheckFact:
@@ -266,6 +269,8 @@ def _check(given: dict[str, Any], *place: str | int) -> CheckFact:
             argv(given.get("run"))
         except ValueError as error:
             raise wrong_at(("run",), error) from error
+        for key, why in kinds.idle(given):
+            raise Wrong((key,), why)
         return _fact(msgspec.convert(given, _Check))
     except msgspec.ValidationError as error:
         raise of_type(error).within(*place) from error
