@@ -25,6 +25,6 @@ def test_the_table_names_every_place_and_says_what_is_wrong_with_a_check() -> No
     assert shown[3].endswith(".py:1-2  the check passes without it")
     assert shown[23].endswith("and 12 places more")
     assert shown[25].endswith("passes before the work: it proves nothing")
-    assert shown[27].endswith("not measured yet")
+    assert shown[27].endswith("no check to measure")
     assert not any(character in "".join(shown) for character in "\x1b\x07")
     assert next(lines(checks.report(State(tasks=tasks)))) == "checks unmeasured"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from proctor.journal import checks as known
 from proctor.journal import events as ev
+from proctor.journal.state import TaskState
 from proctor.tui.panels import checks, header
 from proctor.tui.rows import from_row
 from proctor.tui.spans import plain, width
 from proctor.tui.view import View
+from proctor.words import TaskStatus
 
 from .test_panels import NOW, a_state, a_view
 
@@ -41,7 +44,10 @@ def test_the_table_has_each_task_and_every_place_that_nothing_verifies() -> None
     assert any(one.startswith("    src/a") and ".py:10-14" in one for one in shown)
     assert "    logo  the check is flaky" in shown
     assert "    and 3 places more: proctor audit --json" in shown
-    assert "not measured yet" in next(one for one in shown if one.startswith("1 "))
+    assert "no check to measure" in next(one for one in shown if one.startswith("1 "))
+    checked = TaskState(id=1, task="", checks=(ev.CheckFact(run=("pytest",)),))
+    assert known.unmeasured(checked).why == "measured once verified"
+    assert known.unmeasured(replace(checked, status=TaskStatus.DONE)).why == "not measured yet"
     assert "proves nothing" in next(one for one in shown if one.startswith("4 "))
     assert "flaky" in next(one for one in shown if one.startswith("5 "))
     assert "\x1b" not in "".join(shown)

@@ -137,7 +137,9 @@ def test_without_a_supervisor_an_order_waits_for_the_next_run(workspace: Path) -
     assert reader.last.state.status is SessionStatus.INTERRUPTED
     reader.feed.order("note", text="later")
     reader.until(lambda: any(news.answers for news in reader.news))
-    assert [a for news in reader.news for a in news.answers] == [("note", "note: left for the next run", True)]
+    assert [a for news in reader.news for a in news.answers] == [
+        ("note", "note: kept for when the session goes on", True)
+    ]
     reader.feed.stop()
     reader.feed.join(5)
     story.close()

@@ -186,7 +186,7 @@ def test_drift_says_what_is_quiet_and_what_is_not() -> None:
     assert "● gaming    checks were tampered with in 2 iterations, last" in shown
     assert "○ five lights quiet" in shown
     page = drift.lights_page(a_view(suspect), 60)
-    assert len([row for row in page if row[:2] in ("○ ", "◐ ", "● ")]) == len(Drift)
+    assert len([row for row in page if row[:2] in ("○ ", "◐ ", "● ")]) == 1 + len(Drift)
     assert "● test gaming   firing" in page
     assert max(map(len, page)) <= 60
 
@@ -391,7 +391,14 @@ def test_after_a_rollback_the_strip_stands_at_its_target_and_shows_what_is_ahead
     assert "u undo" in shown
     assert "U redo" not in shown
     kept_again = replace(rolled, checkpoints=(*rolled.checkpoints, kept("c5", CheckpointKind.ASKED)))
-    assert "◆ 2 ── ◆ c5 ── ◇ now" in plain(strip.strip(a_view(kept_again), 120, ALL_KEYS))
+    assert "◆ start ── ◆ 1 ── ◆ c5 ── ◇ now" in plain(strip.strip(a_view(kept_again), 120, ALL_KEYS))
+    going_on = a_view(replace(rolled, status=SessionStatus.RUNNING))
+    assert "◆ 1 ── ◇ now ── ◆ 2 ── ◇ c4" in plain(strip.strip(going_on, 120, ALL_KEYS))
+    undone = replace(back, safety="c6", target="c4", way="undo")
+    known = (*kept_again.checkpoints, kept("c6", CheckpointKind.SAFETY))
+    found = replace(kept_again, checkpoints=known, rollbacks=(back, undone))
+    assert "◆ 1 ── ◆ 2 ── ◇ now ── ◆ c5" in plain(strip.strip(a_view(found), 120, ALL_KEYS))
+    assert "now" in plain(strip.strip(going_on, 40, ALL_KEYS))
     of_one = replace(rolled, rollbacks=(replace(back, paths=("a",)),))
     assert "◆ 2 ── ◇ now" in plain(strip.strip(a_view(of_one), 120, ALL_KEYS))
     said = banner.banner(view)
@@ -477,6 +484,10 @@ SITUATIONS: dict[str, tuple[dict[str, Any], str]] = {
         },
         "now $20.40 of $25",
     ),
+    "too little left": (
+        {"status": SessionStatus.PARKED, "why": "budget:cost", "used": {Dimension.COST: ev.Figure(19_000_000)}},
+        "Parked: cost $19.00 of $20, too little left to go on",
+    ),
     "stopped": ({"status": SessionStatus.STOPPED, "why": "operator"}, "Stopped by you"),
     "failed": ({"status": SessionStatus.FAILED, "why": "error:sandbox"}, "Failed: the sandbox was refused"),
     "interrupted": ({"status": SessionStatus.INTERRUPTED, "why": "error:supervisor gone"}, "Interrupted:"),
@@ -513,14 +524,27 @@ def test_a_plateau_names_rule_window_evidence_and_the_keys() -> None:
     said = banner.banner(view)
     assert said is not None
     shown = text(banner.panel(said, 100, ALL_KEYS))
-    for part in (
-        "the same failure comes back",
-        "same_failure over 3 iterations",
-        "task 3",
-        "test_rows failed",
-        "p go on",
-    ):
+    for part in ("the same failure comes back · task 3 · 3 iterations", "test_rows failed", "p go on", "l why"):
         assert part in shown
+    assert "rule same_failure" in "\n".join(drift.lights_page(view, 100))
+
+
+@pytest.mark.parametrize("advice", ["look at the spec", "look at the evaluator, which may ask for too much; " * 4])
+def test_a_plateau_leaves_the_log_its_room_and_its_page_has_the_rest(advice: str) -> None:
+    evidence = tuple(f"iteration {n}, task 3: failed 1 (tests.test_money.MoneyTest.test_half_a_cent)" for n in range(5))
+    state = a_state(status=SessionStatus.PARKED, why="plateau:same_failure")
+    plateau = replace(state.plateau, light=Light.FIRING, rule="same_failure", evidence=evidence, advice=advice)
+    view = a_view(replace(state, plateau=plateau))
+    said = banner.banner(view)
+    assert said is not None
+    for size, rows in ((24, 4), (36, 7)):
+        shown = banner.panel(said, 76, ALL_KEYS, banner.rows(size))
+        assert len(shown) <= rows
+        assert "→ look at the" in text(shown)
+        assert "p go on" in plain(shown[-1])
+    page = "\n".join(drift.lights_page(view, 72))
+    assert "iteration 4, task 3" in page
+    assert "→ look at the" in page
 
 
 def test_a_suspicion_is_said_with_its_evidence_while_the_session_goes_on() -> None:
@@ -538,7 +562,7 @@ def test_a_suspicion_is_said_with_its_evidence_while_the_session_goes_on() -> No
     shown = text(banner.panel(said, 100, ALL_KEYS))
     for part in (
         "Plateau suspected: the work returns to where it was",
-        "revisit · the next brief says so, once",
+        "The next brief asks for another approach, once.",
         "· iterations 3, 4: the tree was there before",
         "→ look at the evaluator, pytest -q",
         "N note …",
@@ -552,7 +576,7 @@ def test_a_suspicion_is_said_with_its_evidence_while_the_session_goes_on() -> No
     said = banner.banner(a_view(replace(state, plateau=replace(seen, light=Light.FIRING)), fired=fired))
     assert said is not None
     assert said.headline == "Plateau: the work returns to where it was"
-    assert said.lines[0] == "revisit · the next brief is narrower"
+    assert said.lines[0] == "The next brief is narrower."
     assert banner.banner(a_view(replace(state, plateau=replace(seen, light=Light.QUIET)))) is None
 
 

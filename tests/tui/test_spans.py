@@ -53,6 +53,8 @@ def test_wrapping_breaks_at_spaces_and_under_long_words() -> None:
     assert wrap("x" * 25, 10, 2) == ["x" * 10, "x" * 9 + "…"]
     assert wrap("see /one/two/three-four/five, too", 12, 9) == ["see /one/", "two/", "three-four/", "five, too"]
     assert wrap("failed: a/b.py::Class::test", 16, 3) == ["failed: a/b.py::", "Class::test"]
+    assert wrap("FAIL (test_a.StreamTest.test_rows_too)", 20, 3) == ["FAIL (test_a.", "StreamTest.", "test_rows_too)"]
+    assert wrap("test_half_a_cent_is_up", 12, 3) == ["test_half_a_", "cent_is_up"]
     assert wrap("/absolutely/x", 10, 3) == ["/absolutel", "y/x"]
 
 

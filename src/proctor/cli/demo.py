@@ -24,7 +24,7 @@ def demo(given: argparse.Namespace) -> int:
     samples = {folder.name: folder for folder in folders if (folder / "proctor.yaml").exists()}
     if given.list:
         for name, folder in samples.items():
-            print(f"{name:10} {purpose(folder)}")
+            print(f"{name:12} {purpose(folder)}")
         return ExitCode.DONE
     if given.name not in samples:
         raise UsageError(f"no sample {given.name!r}; there are: {', '.join(samples)}")

@@ -18,6 +18,7 @@ from pathlib import Path
 from proctor.cli import order
 from proctor.cli.read import POLL, print_row
 from proctor.errors import ProctorError, UsageError
+from proctor.journal import checks
 from proctor.journal.events import IterationEnded, Judged, Logged, SupervisorEnded
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
@@ -96,7 +97,8 @@ def last_line(client: Client) -> str:
         what = f"#{request.id} {safe_line(request.opened.what, 120)}"
         following = f"waits: {what}; `proctor approve {where} --id {request.id}`, or deny"
     elif state.status is SessionStatus.DONE:
-        following = f"`proctor diff {where}` shows what changed"
+        shown = f"`proctor diff {where}` shows what changed"
+        following = "; ".join(filter(None, (shown, checks.hint(state, where))))
     elif said := trouble(client):
         following = f"{said}; {following}, once that is mended"
     elif (state.why or "").startswith("budget:"):

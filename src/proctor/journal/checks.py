@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proctor.journal.events import Audited
-from proctor.journal.state import State
+from proctor.journal.state import State, TaskState
 from proctor.words import TaskStatus
 
 
@@ -21,6 +21,14 @@ def audits(state: State) -> tuple[Audited, ...]:
     return tuple(found)
 
 
+def unmeasured(task: TaskState) -> Audited:
+    """What stands for a task of whose check nothing is known, and why that is so."""
+    if not task.checks:
+        return Audited(task=task.id, why="no check to measure")
+    done = task.status is TaskStatus.DONE
+    return Audited(task=task.id, why="not measured yet" if done else "measured once verified")
+
+
 def share(state: State) -> float | None:
     """The share of what was taken out of verified changes that the checks caught; None where nothing is measured."""
     told = [one for one in audits(state) if one.checkpoint]
@@ -32,6 +40,16 @@ def said(state: State) -> str:
     """The share in words."""
     found = share(state)
     return "checks unmeasured" if found is None else f"checks catch {percent(found)}"
+
+
+def hint(state: State, where: str) -> str:
+    """The command that says how far a finished session's checks can be trusted; "" where there is no need of it."""
+    found = share(state)
+    if found is None:
+        return f"`proctor audit {where}` measures whether the checks would notice missing work"
+    if found < 1:
+        return f"the {said(state)} of what is taken out: `proctor audit {where}` names what they miss"
+    return ""
 
 
 def percent(found: float | None) -> str:
@@ -50,10 +68,7 @@ def report(state: State) -> dict[str, Any]:
     total = share(state)
     return {
         "caught": None if total is None else round(total, 4),
-        "tasks": [
-            _entry(known.get(task.id) or Audited(task=task.id, why="not measured yet"), task.task, task.status)
-            for task in state.tasks
-        ],
+        "tasks": [_entry(known.get(task.id) or unmeasured(task), task.task, task.status) for task in state.tasks],
     }
 
 

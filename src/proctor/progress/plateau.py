@@ -182,7 +182,7 @@ def same_failure(iterations: Sequence[Iteration], window: int) -> Signal | None:
     run = [one for one in iterations[-window - 1 :] if one.digest == digest][-window:]
     if len(run) < window:
         return None
-    return _signal(Rule.SAME_FAILURE, run, f"the same failure {digest} each time", run[-1].task)
+    return _signal(Rule.SAME_FAILURE, run, "the same failure each time", run[-1].task)
 
 
 def revisit(iterations: Sequence[Iteration], window: int) -> Signal | None:
@@ -199,7 +199,7 @@ def revisit(iterations: Sequence[Iteration], window: int) -> Signal | None:
         seen.add(one.tree)
     counted = [one for one in iterations if one.counts]
     if len(back) >= window and back[-1] is counted[-1]:
-        what = f"the tree {back[-1].tree[:12]} was there before and had changed since"
+        what = "the files are as they were before, and had changed since"
         return _oscillates(back[-window:], what)
     for period in PERIODS:
         run = counted[-period * (window + 1) :]

@@ -50,7 +50,7 @@ class Action:
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "?", "help", "What every key does here and now.", rank=1),
-    Action("palette", ":", "palette", "Find an action by typing its name.", rank=7),
+    Action("palette", ":", "palette", "Find an action by typing its name.", rank=11),
     # --- requests
     Action("approve", "a", "allow", "Grant the request that is shown.", (Need.SHOWN,), cli="approve --id ID"),
     Action("approve_as", "A", "allow changed …", "Grant it, changed or with a word to the worker.", (Need.SHOWN,),
@@ -89,12 +89,12 @@ ACTIONS: tuple[Action, ...] = (
            cli="status"),
     Action("checks", "o", "checks", "How much the checks catch, and what nothing verifies.", (Need.SESSION,), rank=18,
            cli="audit --known"),
-    Action("lights", "l", "lights", "The seven lights of drift, and why each is as it is.", (Need.SESSION,), rank=18,
-           cli="drift"),
+    Action("lights", "l", "drift", "Plateau and the lights of drift, and why each is as it is.", (Need.SESSION,),
+           rank=18, cli="drift"),
     # --- the screen
     Action("hold", "f", "hold log", "Hold the log where it is; new lines are counted.",
            (Need.SESSION, Need.LOG_FOLLOWING), rank=16),
-    Action("follow", "f", "follow log", "Follow the log again.", (Need.SESSION, Need.LOG_HELD), rank=11),
+    Action("follow", "f", "follow log", "Follow the log again.", (Need.SESSION, Need.LOG_HELD), rank=12),
     Action("copy", "y", "copy", "Copy the request or the newest log lines.", (Need.SESSION,), rank=17),
     Action("tab_1", "1", "show tasks", "Show the tasks.", (Need.SESSION, Need.TABS)),
     Action("tab_2", "2", "show worker", "Show the worker's log.", (Need.SESSION, Need.TABS)),

@@ -19,6 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.message import Message
 
+from proctor.journal import checks
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import state_home
 from proctor.text import safe_line
@@ -33,6 +34,7 @@ from proctor.tui.screens.reading import Reading
 from proctor.tui.screens.session import SECONDS, TALL, Session
 from proctor.tui.view import View
 from proctor.tui.widgets.dock import Dock
+from proctor.words import SessionStatus
 
 if TYPE_CHECKING:
     from proctor.supervisor.toll import Toll
@@ -148,6 +150,7 @@ class ProctorApp(App[int]):
             self.say(text, well=well)
             if not well and verb in ("approve", "deny", "extend"):
                 self.dock.reopen()
+        self.operator.look()
         if news.notices and not self.app_focus:
             self.bell()
         self.show()
@@ -263,5 +266,7 @@ def farewell(view: View) -> str:
     if len(view.requests) > 1:
         waits = f"; {len(view.requests)} requests still wait"
     back = "comes back" if view.alive else "shows it again"
+    if view.status is SessionStatus.DONE and (hint := checks.hint(view.state, path)):
+        back += f"; {hint}"
     said = f"{view.project}: {headline[0].lower()}{headline[1:]} · {standing}{waits}; `proctor attach {path}` {back}"
     return safe_line(said)

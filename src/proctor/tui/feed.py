@@ -148,7 +148,7 @@ class Feed(threading.Thread):
         if self._last.alive:
             self._waiting[order] = verb, time.monotonic() + PATIENCE
         else:
-            self._put(answers=((verb, f"{verb}: left for the next run", True),))
+            self._put(answers=((verb, f"{verb}: kept for when the session goes on", True),))
 
     def _lost(self, trouble: str) -> None:
         """The session cannot be read now: say so once and try again."""

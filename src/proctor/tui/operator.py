@@ -16,9 +16,10 @@ from proctor.journal.state import RequestState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.panels import request as requests
+from proctor.tui.panels.banner import again
 from proctor.tui.screens.prompt import Prompt
 from proctor.tui.screens.reading import Reading
-from proctor.words import Dimension, RequestKind
+from proctor.words import Dimension, RequestKind, SessionStatus
 
 if TYPE_CHECKING:
     from proctor.supervisor.toll import Toll
@@ -28,6 +29,8 @@ AGAIN = 2.0
 """Seconds within which the second press of `stop` counts."""
 SOON = 0.5
 """Seconds that something may take without being mentioned."""
+WHY = 15.0
+"""Seconds for which it is said why nothing came of a key."""
 LONG = 60.0
 """Seconds that it is mentioned at most, if it does not end before."""
 _ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -50,6 +53,8 @@ class Operator:
         self._app = app
         self._busy: set[str] = set()
         self._stop_until = 0.0
+        self._begun: tuple[int, int] | None = None
+        """The iteration that a start from here began after, and the process of the supervisor before it."""
         self._others: dict[str, Callable[[], None]] = {
             "run": self._run,
             "rollback": self._roll_back,
@@ -108,11 +113,28 @@ class Operator:
             self._run()
 
     def _run(self) -> None:
+        state = self._app.view.state
+        if state is not None:
+            self._begun = state.iteration, state.supervisor.pid if state.supervisor else 0
+
         def started() -> str:
             self._app.start()
             return ""
 
         self._in_thread("run", started, doing="starting …")
+
+    def look(self) -> None:
+        """The session has moved: what was to go on and has ended before a worker ran says why."""
+        state = self._app.view.state
+        if self._begun is None or state is None or state.supervisor is None:
+            return
+        iteration, before = self._begun
+        ended = state.supervisor.ended and state.supervisor.pid != before
+        if not ended and state.iteration == iteration:
+            return
+        self._begun = None
+        if state.iteration == iteration and state.status is not SessionStatus.DONE:
+            self._app.say(again(self._app.view, self._app.session.offered_keys()), well=False, seconds=WHY)
 
     def _stop(self) -> None:
         if self.stop_armed:

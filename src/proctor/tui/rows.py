@@ -12,7 +12,7 @@ from proctor.tui import oracle_rows as oracle
 from proctor.tui.entries import BODY, Entry, Kind, Told, hunk, main_argument, some
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
-from proctor.tui.wording import RESPONSES, RULES
+from proctor.tui.wording import RESPONSES, RULES, reason
 from proctor.units import counted, format_duration
 from proctor.words import (
     Certainty,
@@ -38,6 +38,8 @@ KINDS = (
 _ENDED = {
     IterationEnd.START_FAILED: "could not start",
     IterationEnd.OPERATOR: "ended by you",
+    IterationEnd.BUDGET: "ended at a ceiling",
+    IterationEnd.LINGERED: "did not leave",
     IterationEnd.LOOPING: "ran in circles",
 }
 _OUTCOME_ROLE = {RequestOutcome.GRANTED: Role.TEXT, RequestOutcome.DENIED: Role.TEXT}
@@ -58,7 +60,8 @@ def from_row(row: ev.Row) -> Entry | None:
 def _status_changed(e: ev.StatusChanged) -> Told:
     if e.status in (SessionStatus.RUNNING, SessionStatus.ASKING, SessionStatus.PLATEAU):
         return None  # the header says it, and a request has its own row
-    return "status", f"{e.status}" + (f" · {e.why}" if e.why else ""), Role.STRONG
+    why = "by you" if e.why == "operator" else reason(e.why or "")
+    return "status", f"{e.status}" + (f" · {why}" if why else ""), Role.STRONG
 
 
 def _iteration_started(e: ev.IterationStarted) -> Told:
@@ -80,14 +83,14 @@ def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
     if e.checkpoint is CheckpointKind.SAFETY:
         return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything {e.note or 'before a rollback'}", Role.DIM
     what = f"task {e.task}" if e.checkpoint is CheckpointKind.TASK else str(e.checkpoint)
-    yet = "" if e.certainty is Certainty.CONFIRMED else f"after {format_duration(e.ms)}, not confirmed yet"
+    yet = "" if e.certainty is Certainty.CONFIRMED else "every file is still to be looked at"
     said = "".join(f" · {word}" for word in (e.name, e.note, yet) if word)
     return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id} {what}{said}", Role.DIM
 
 
 def _checkpoint_confirmed(e: ev.CheckpointConfirmed) -> Told:
-    missed = f"; {counted(len(e.missed), 'path')} changed unannounced ({some(e.missed)})" if e.missed else ""
-    return "kept", f"{e.id} is confirmed, {format_duration(e.ms)} later{missed}", Role.DIM
+    found = f"; it found {counted(len(e.missed), 'changed path')} more, kept too: {some(e.missed)}" if e.missed else ""
+    return "kept", f"{e.id} is complete: every file was looked at, in {format_duration(e.ms)}{found}", Role.DIM
 
 
 def _pruned(e: ev.CheckpointsPruned) -> Told:
@@ -124,8 +127,8 @@ def _ceiling_raised(e: ev.CeilingRaised) -> Told:
 
 
 def _plateau_fired(e: ev.PlateauFired) -> Told:
-    why = f" ({e.why})" if e.why else ""
-    return "plateau", f"{e.rule} over {e.window}: {RULES[e.rule]}{why}; {RESPONSES[e.response]}", Role.DANGER
+    said = f"{RULES[e.rule]}, {counted(e.window, 'iteration')}; {RESPONSES[e.response]}"
+    return "plateau", said, Role.DANGER
 
 
 def _loop_seen(e: ev.LoopSeen) -> Told:

@@ -6,6 +6,7 @@ a screen. A role is what a text means, never a colour; the theme gives it one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -38,6 +39,8 @@ BADGE = {
 }
 """A role on a filled ground; every other one is `PLAIN_BADGE`."""
 ELLIPSIS = "…"
+_PARTS = re.compile(r"/|\.|::|_")
+"""Where a long word has parts."""
 
 
 def line(*parts: str | Span | Line) -> Line:
@@ -129,7 +132,7 @@ def fit(fields: Sequence[tuple[int, Line]], room: int, gap: int = 3) -> Line:
 
 def wrap(text: str, room: int, rows: int) -> list[str]:
     """The text in at most `rows` rows of `room` cells, broken at spaces where there are any, and within a longer word
-    after a `/` or `::`; `…` marks a cut."""
+    after a `/` or `::`, or after a `.` or `_` if what follows fits in a row; `…` marks a cut."""
     if room <= 1 or rows <= 0:
         return []
     found: list[str] = []
@@ -141,17 +144,28 @@ def wrap(text: str, room: int, rows: int) -> list[str]:
             break
         head = set_cell_size(rest, room).rstrip() or rest[:1]
         if rest[len(head) : len(head) + 1] != " ":
-            space, part = head.rfind(" "), max(head.rfind("/"), head.rfind("::") + 1)
+            space = head.rfind(" ")
             word = rest[space + 1 :].partition(" ")[0]
-            if cell_len(word) > room and part > space + 1:
+            part = _part(head, rest, room) if cell_len(word) > room else 0
+            if part > space + 1:
                 head = head[: part + 1]
-            elif space > 0 and (cell_len(word) <= room or "/" in word):
+            elif space > 0 and (cell_len(word) <= room or _PARTS.search(word)):
                 head = head[:space]
         found.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
     if rest:
         found[-1] = shorten(found[-1] + ELLIPSIS, room) if cell_len(found[-1]) < room else _end(found[-1], room)
     return found
+
+
+def _part(head: str, rest: str, room: int) -> int:
+    """The place in `head` after which a word that is longer than a row is broken; 0 where there is none."""
+    path = max(head.rfind("/"), head.rfind("::") + 1)
+    for mark in "._":
+        place = head.rfind(mark)
+        if place > path and cell_len(_PARTS.split(rest[place + 1 :].partition(" ")[0])[0]) < room:
+            return place
+    return max(path, 0)
 
 
 def _end(text: str, room: int) -> str:

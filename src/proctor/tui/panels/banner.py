@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proctor.journal import checks
 from proctor.journal.state import State
 from proctor.text import safe_line
 from proctor.tui import format as fmt
@@ -11,28 +12,9 @@ from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
-from proctor.tui.wording import RESPONSES, RULES
+from proctor.tui.wording import RESPONSES, reason, seen_by
 from proctor.units import counted
-from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, Rule, SessionStatus, TaskStatus
-
-_WHY = {
-    "provider_limit": "the provider's limit is reached; it goes on by itself",
-    "unpriced": "tokens were used for which no price is known",
-    "disk": "the disk is full",
-    "tampering": "the worker touched the oracle",
-    "links": "files with a second name are to stay as they are",
-}
-_ERRORS = {
-    "fault": "a fault of proctor itself; the log has it",
-    "supervisor gone": "its supervisor is gone; nothing that was verified is lost",
-    "start": "the worker could not be started three times in a row",
-    "workspace": "the workspace is gone or cannot be written",
-    "sandbox": "the sandbox was refused",
-    "journal": "the journal cannot be written",
-    "oracle": "the checks cannot be run",
-    "disk": "the disk is full",
-}
-
+from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, SessionStatus, TaskStatus
 
 Verbs = tuple[tuple[str, str], ...]
 """Actions by name, each with the words that fit this case."""
@@ -72,12 +54,12 @@ def banner(view: View) -> Banner | None:
     return _resting(view) or (_moving(view) if state.status is SessionStatus.RUNNING else None)
 
 
-def _words(rule: str) -> str:
-    return RULES[Rule(rule)] if rule in set(Rule) else safe_line(rule, 40)
-
-
 def _advice(state: State) -> tuple[str, ...]:
     return (f"→ {safe_line(state.plateau.advice, 300)}",) if state.plateau.advice else ()
+
+
+def _evidence(state: State, most: int) -> tuple[str, ...]:
+    return tuple(f"· {safe_line(one, 300)}" for one in state.plateau.evidence[:most])
 
 
 def _moving(view: View) -> Banner | None:
@@ -88,11 +70,10 @@ def _moving(view: View) -> Banner | None:
     if seen.light is Light.QUIET or not seen.rule:
         return None
     firing = seen.light is Light.FIRING
-    done = RESPONSES[view.fired.response] if firing and view.fired else "the next brief says so, once"
-    facts = f"{safe_line(seen.rule, 40)} · {done}"
-    lines = (facts, *(f"· {safe_line(one, 300)}" for one in seen.evidence[:1]), *_advice(state))
-    verbs: Verbs = (("note", "note …"), ("diff", "diff"), ("rollback", "back to the last good state"))
-    headline = f"Plateau{'' if firing else ' suspected'}: {_words(seen.rule)}"
+    done = RESPONSES[view.fired.response] if firing and view.fired else "the next brief asks for another approach, once"
+    lines = (f"{done[:1].upper()}{done[1:]}.", *_advice(state), *_evidence(state, 1))
+    verbs: Verbs = (("note", "note …"), ("lights", "why"), ("diff", "diff"), ("rollback", "back"))
+    headline = f"Plateau{'' if firing else ' suspected'}: {seen_by(seen.rule)}"
     return Banner(Role.DANGER if firing else Role.TEXT, headline, lines, verbs)
 
 
@@ -100,22 +81,18 @@ def _plateau(view: View) -> Banner:
     state, fired = view.state, view.fired
     assert state is not None
     rule = state.plateau.rule or ""
-    words = _words(rule)
+    words = seen_by(rule)
     known = fired if fired and str(fired.rule) == rule else None
-    facts = [safe_line(rule, 40) + (f" over {counted(known.window, 'iteration')}" if known else "")]
+    facts = [f"Plateau: {words}"]
     if state.plateau.task is not None:
         facts.append(f"task {safe_line(str(state.plateau.task), 12)}")
     if known:
-        facts.append(RESPONSES[known.response])
-    if state.plateau.why:
-        facts.append(safe_line(state.plateau.why, 120))
-    shown = (f"· {safe_line(one, 300)}" for one in state.plateau.evidence[:4])
-    evidence = (" · ".join(facts), *shown, *_advice(state))
+        facts.append(counted(known.window, "iteration"))
     asked = any(request.opened.request is RequestKind.PLATEAU for request in view.requests)
-    verbs: Verbs = (("rollback", "back to the last good state"), ("note", "note …"), ("diff", "diff"))
+    verbs: Verbs = (("note", "note …"), ("rollback", "back"), ("lights", "why"), ("diff", "diff"))
     if not asked:
         verbs = (("resume", "go on, counters anew"), *verbs, ("park", "park"), ("stop", "stop"))
-    return Banner(Role.DANGER, f"Plateau: {words}", evidence, verbs)
+    return Banner(Role.DANGER, " · ".join(facts), (*_advice(state), *_evidence(state, 4)), verbs)
 
 
 def _ceiling(view: View) -> Banner:
@@ -129,13 +106,17 @@ def _ceiling(view: View) -> Banner:
     over = figure.used - limit if figure and limit is not None else 0
     beyond = f", {fmt.amount(dimension, over)} over" if over > 0 else ""
     headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} used up · {spent}{whole}{beyond}"
-    room_again = figure is not None and limit is not None and figure.used < limit
+    room = figure is not None and limit is not None and figure.used < limit
+    room_again = room and dimension in state.raised
     if room_again:
         headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} was used up; now {spent}{whole}"
+    elif room:
+        headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} {spent}{whole}, too little left to go on"
     verified = f"{view.verified} of {counted(len(state.tasks), 'task')} verified"
     text = f"the contract says {action}; {verified}, and that stays"
-    verbs: Verbs = (("extend", "extend …"), ("budget", "budget"), ("rollback", "back"))
-    verbs = (("resume", "go on"), *verbs) if room_again else (*verbs, ("resume", "go on"))
+    others: Verbs = (("budget", "budget"), ("rollback", "back"))
+    raised: Verbs = (("extend", "raise the ceiling …"), ("resume", "then go on"))
+    verbs = (("resume", "go on"), ("extend", "extend …"), *others) if room_again else (*raised, *others)
     return Banner(Role.TEXT if room_again else Role.DANGER, headline, (text,), verbs)
 
 
@@ -146,12 +127,18 @@ def _resting(view: View) -> Banner | None:
         case SessionStatus.RUNNING | SessionStatus.ASKING:
             return None
         case SessionStatus.WAITING:
-            return Banner(Role.TEXT, f"Waiting: {_reason(state.why)}", _limit(view))
+            return Banner(Role.TEXT, f"Waiting: {reason(state.why or '')}", _limit(view))
         case SessionStatus.DONE:
             return Banner(
                 Role.GOOD,
                 *summary(view),
-                (("diff", "diff"), ("budget", "budget"), ("rollback", "back"), ("quit", "leave")),
+                (
+                    ("diff", "diff"),
+                    ("checks", checks.said(state)),
+                    ("budget", "budget"),
+                    ("rollback", "back"),
+                    ("quit", "leave"),
+                ),
             )
         case _:
             verbs = (("resume", "go on"), ("rollback", "back"), ("diff", "diff"), ("note", "note …"))
@@ -172,8 +159,17 @@ def summary(view: View) -> tuple[str, tuple[str, ...]]:
     """The end of a session in words: the headline with the status word, then what it took."""
     state = view.state
     assert state is not None
-    reason = " by you" if state.why == "operator" else f": {_reason(state.why)}" if state.why else ""
-    return str(state.status).capitalize() + reason, (_standing(view),)
+    why = " by you" if state.why == "operator" else f": {reason(state.why)}" if state.why else ""
+    return str(state.status).capitalize() + why, (_standing(view),)
+
+
+def again(view: View, keys: dict[str, str]) -> str:
+    """What is said of a session that was to go on and ended before a worker ran: why, and what helps."""
+    said = banner(view)
+    why = f"It ended again at once. {said.headline}" if said else "It ended again at once"
+    if view.ceiling is not None and "extend" in keys and "resume" in keys:
+        why += f". {keys['extend']} raises the ceiling, then {keys['resume']} goes on"
+    return why
 
 
 def _standing(view: View) -> str:
@@ -191,26 +187,23 @@ def _standing(view: View) -> str:
     return " · ".join(parts)
 
 
-def _reason(why: str | None) -> str:
-    kind, _, word = (why or "").partition(":")
-    match kind:
-        case "error":
-            return _ERRORS.get(word, safe_line(word, 60))
-        case "request":
-            return f"request #{safe_line(word, 12)} was not answered"
-        case "plateau" | "drift":
-            return f"{kind}, {safe_line(word, 40)}"
-        case "plan_rot":
-            return f"the plan names what is gone: {safe_line(word, 60).strip()}"
-        case _:
-            return _WHY.get(why or "", safe_line(why or "", 60))
+def rows(height: int) -> int:
+    """How many rows a banner may have, without its border, on a screen that is so high."""
+    return max(4, height // 4 - 2)
 
 
-def panel(of: Banner, room: int, keys: dict[str, str]) -> list[Line]:
-    """The banner's lines: headline, evidence, and the keys that work."""
+def panel(of: Banner, room: int, keys: dict[str, str], rows: int = 8) -> list[Line]:
+    """The banner's lines: headline, evidence, and the keys that work. Of the evidence, what `rows` have room for."""
     found = [line((row, Role.STRONG if of.role is Role.TEXT else of.role)) for row in wrap(of.headline, room, 2)]
-    for one in of.lines:
-        found.extend(line((row, Role.DIM)) for row in wrap(one, room, 2))
+    left = max(1, rows - len(found) - bool(of.verbs))
+    for place, one in enumerate(of.lines):
+        said = wrap(one, room, 2)
+        if len(said) > left:
+            said = wrap(one, room, left) if not place else []
+        found += [line((row, Role.DIM)) for row in said]
+        left -= len(said)
+        if not said:
+            break
     fields = [
         (place, line((keys[verb], Role.STRONG), f" {label}"))
         for place, (verb, label) in enumerate(of.verbs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proctor.journal import checks
 from proctor.journal.events import Audited
 from proctor.text import safe_line
-from proctor.tui.spans import Line, Role, cut, line, shorten
+from proctor.tui.spans import Line, Role, cut, line, shorten, wrap
 from proctor.tui.view import View
 from proctor.units import counted
 
@@ -24,10 +24,11 @@ def page(view: View, room: int) -> list[Line]:
         return [line(("No session.", Role.DIM))]
     known = {one.task: one for one in checks.audits(state)}
     found = [line((checks.said(state).capitalize() + ".", Role.STRONG)), ()]
-    found += [line((said, Role.DIM)) for said in (*ABOUT, *(() if known else (HOW,)))]
+    said = (*ABOUT, *(() if known else (HOW,)))
+    found += [*(line((row, Role.DIM)) for one in said for row in wrap(one, room, 3)), ()]
     for task in state.tasks:
-        one = known.get(task.id) or Audited(task=task.id, why="not measured yet")
-        found += [(), _row(f"{task.id} {task.task}", one, room)]
+        one = known.get(task.id) or checks.unmeasured(task)
+        found += [_row(f"{task.id} {task.task}", one, room)]
         found += [line("    ", (safe_line(place.where, 300), Role.STRONG), (f"  {safe_line(place.why, 100)}", Role.DIM))
                   for place in one.unverified]  # fmt: skip
         if one.more:

@@ -6,12 +6,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from proctor.journal.events import Finding
+from proctor.journal.state import State
 from proctor.progress import drift
 from proctor.text import safe_block, safe_line
 from proctor.tui.spans import Line, Role, cut, line, shorten, width, wrap
 from proctor.tui.view import View
-from proctor.tui.wording import RULES
-from proctor.words import Drift, Light, Rule
+from proctor.tui.wording import seen_by
+from proctor.words import Drift, Light
 
 _LIGHTS = {
     Light.QUIET: ("○", Role.DIM),
@@ -83,10 +84,11 @@ def page(view: View) -> list[str]:
 
 
 def lights_page(view: View, room: int) -> list[str]:
-    """All seven lights, why each is as it is, and on what evidence; and what the checks cost."""
+    """The plateau's light and the seven of drift, why each is as it is, and on what evidence; and what the checks
+    cost."""
     if view.state is None:
         return []
-    found: list[str] = []
+    found = _plateau(view.state, room)
     for one in drift.lights(view.state):
         found += [f"{_LIGHTS[one.light][0]} {one.drift.replace('_', ' ')}   {one.light}"]
         found += _wrapped(one.why, room)
@@ -95,6 +97,20 @@ def lights_page(view: View, room: int) -> list[str]:
     if dear := drift.signal_cost(view.state):
         found += [f"{_LIGHTS[Light.SUSPECT][0]} cost of the signal", *_wrapped(dear, room)]
     return found
+
+
+def _plateau(state: State, room: int) -> list[str]:
+    """What the rules against standing still hold against the session, in full."""
+    seen = state.plateau
+    found = [f"{_LIGHTS[seen.light][0]} plateau   {seen.light}"]
+    if seen.light is Light.QUIET:
+        return [*found, *_wrapped("no rule against standing still holds", room), ""]
+    rule = seen.rule or ""
+    about = f"task {seen.task}, " if seen.task is not None else ""
+    found += _wrapped(f"{seen_by(rule)} ({about}rule {rule})", room)
+    found += _wrapped(seen.why, room) if seen.why else []
+    found += [row for one in seen.evidence for row in _wrapped(f"· {one}", room)]
+    return [*found, *(_wrapped(f"→ {seen.advice}", room) if seen.advice else []), ""]
 
 
 def _wrapped(text: str, room: int) -> list[str]:
@@ -126,12 +142,11 @@ def panel(view: View, room: int, rows: int = 100, key: str = "", lights_key: str
     glyph, role = _LIGHTS[light]
     found = [line((f"{glyph} plateau  ", role), (str(light), role))]
     if light is not Light.QUIET:
-        words = RULES.get(Rule(rule), rule) if rule in set(Rule) else safe_line(rule, 40)
-        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(words, room - 2, 2))
+        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(seen_by(rule), room - 2, 2))
         first = safe_line(next(iter(state.plateau.evidence), ""), 300)
         found.extend(line((f"  {row}", Role.DIM)) for row in wrap(first, room - 2, 2))
     if state.plateau.loop:
-        said = shorten(safe_line(state.plateau.loop[0], 300), max(0, room - 11))
+        said = "".join(wrap(safe_line(state.plateau.loop[0], 300), room - 11, 1))
         found.append(line(("◐ circles  ", Role.TEXT), (said, Role.TEXT)))
     lights = drift.lights(state)
     lit = [one for one in lights if one.light is not Light.QUIET]
@@ -163,7 +178,7 @@ def _light(one: drift.Reading, room: int) -> Line:
     """A light that is lit, in one row."""
     glyph, role = _LIGHTS[one.light]
     head = line((f"{glyph} {LABELS[one.drift].ljust(_COLUMN - 2)} ", role))
-    return line(head, (shorten(safe_line(one.why, 300), max(0, room - width(head))), role))
+    return line(head, ("".join(wrap(safe_line(one.why, 300), room - width(head), 1)), role))
 
 
 def _row(warned: Warned, room: int) -> Line:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 from proctor.checkpoint import history
 from proctor.journal.state import CheckpointState, State
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, NOW
 from proctor.tui.spans import Line, Role, fit, line, spread, width
-from proctor.tui.view import View, rolled_back
+from proctor.tui.view import View
 from proctor.words import CheckpointKind
 
 LINK = " ── "
@@ -27,7 +25,7 @@ def strip(view: View, room: int, keys: dict[str, str]) -> Line:
         )
     right = _way_back(view, keys, room)
     room_left = room - width(right) - 4
-    return spread(line(" ", _chain(view, state, room_left)), line(right, " "), room, gap=2)
+    return spread(line(" ", _chain(state, room_left)), line(right, " "), room, gap=2)
 
 
 def name(checkpoint: CheckpointState) -> str:
@@ -44,32 +42,45 @@ def name(checkpoint: CheckpointState) -> str:
             return taken.id
 
 
-def _chain(view: View, state: State, room: int) -> Line:
-    shown = [c for c in state.checkpoints if c.taken.checkpoint is not CheckpointKind.SAFETY]
-    stands = rolled_back(view)
-    if stands and (stands.paths or _kept_since(state, stands.safety)):
-        stands = None
-    here = stands.target if stands else None
-    links: list[Line] = []
-    beyond = False
-    for checkpoint in shown:
-        glyph = CHECKPOINT[checkpoint.taken.checkpoint]
-        role = Role.FAINT if beyond else Role.TEXT
-        links.append(line((f"{glyph} ", role), (_label(checkpoint), Role.FAINT if beyond else Role.DIM)))
-        if checkpoint.id == here:
-            links.append(line((f"{NOW} now", Role.STRONG)))
-            beyond = True
-    if stands is not None and beyond:
-        links.append(line((f"{CHECKPOINT[CheckpointKind.SAFETY]} {safe_line(stands.safety, 8)}", Role.FAINT)))
-    if not beyond:
-        links.append(line((f"{NOW} now", Role.STRONG)))
-    return _newest(links, room)
+def _chain(state: State, room: int) -> Line:
+    """The checkpoints that led here, and what a rollback left ahead until something else is kept."""
+    path, ahead = _path(state)
+    links = [line((f"{CHECKPOINT[one.taken.checkpoint]} ", Role.TEXT), (_label(one), Role.DIM)) for one in path]
+    beyond = [line((f"{NOW} now", Role.STRONG))]
+    beyond += [line((f"{CHECKPOINT[one.taken.checkpoint]} {_label(one)}", Role.FAINT)) for one in ahead]
+    while len(beyond) > 1 and width(_linked(beyond)) > room - 12:
+        beyond = [*beyond[:-2], line(("…", Role.FAINT))] if len(beyond) > 2 else beyond[:1]
+    return _newest([*links, *beyond], room)
 
 
-def _kept_since(state: State, safety: str) -> bool:
-    """Whether the tree was kept again after it went back: it stands there then."""
-    since = itertools.dropwhile(lambda one: one.id != safety, state.checkpoints)
-    return any(one.taken.checkpoint is not CheckpointKind.SAFETY for one in since)
+def _path(state: State) -> tuple[list[CheckpointState], list[CheckpointState]]:
+    """The way from the first checkpoint to the tree of now, and what lies ahead of it since the tree went back."""
+    moves = {back.safety: back for back in state.rollbacks if not back.paths}
+    before: dict[str, CheckpointState | None] = {}
+    stood: dict[str, CheckpointState | None] = {}
+    now: CheckpointState | None = None
+    ahead: list[CheckpointState] = []
+
+    def path() -> list[CheckpointState]:
+        found: list[CheckpointState] = []
+        at = now
+        while at is not None:
+            found.append(at)
+            at = before[at.id]
+        return found[::-1]
+
+    for one in state.checkpoints:
+        if one.taken.checkpoint is not CheckpointKind.SAFETY:
+            before[one.id], now, ahead = now, one, []
+            stood[one.id] = one
+        elif (move := moves.get(one.id)) is not None:
+            ahead, stood[one.id] = [*path(), *ahead], now
+            now = stood.get(move.target, now)
+            here = path()
+            ahead = [each for each in ahead if each not in here and each.id != move.target] + (
+                [] if move.way == "undo" else [one]
+            )
+    return path(), ahead
 
 
 def _newest(links: list[Line], room: int) -> Line:

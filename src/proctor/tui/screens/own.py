@@ -62,7 +62,7 @@ def checks(screen: Session) -> None:
 def lights(screen: Session) -> None:
     """The seven lights of drift, and why each is as it is."""
     raw = lights_page(screen.proctor.view, screen.size.width - 8)
-    screen.app.push_screen(Reading("Drift", raw, light_line, key=screen.proctor.key_of("lights")))
+    screen.app.push_screen(Reading("Plateau and drift", raw, light_line, key=screen.proctor.key_of("lights")))
 
 
 def copy(screen: Session) -> None:

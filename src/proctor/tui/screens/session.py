@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from proctor.tui.actions import ACTIONS, Need, offered
 from proctor.tui.panels import banner, drift, empty, gauges, header, strip, tasks
-from proctor.tui.panels.keys import footer, overlay, shown
+from proctor.tui.panels.keys import footer, matters, overlay, shown
 from proctor.tui.screens.own import OWN
 from proctor.tui.screens.prompt import Prompt
 from proctor.tui.spans import Line, Role, line, wrap
@@ -31,6 +31,8 @@ WIDE, HUGE = 112, 190
 """Columns from which three panels stand beside each other, and from which they say more."""
 TALL = 18
 """Rows below which only what is needed now is shown."""
+ROOMY = 24
+"""Rows below which a prompt stands in the banner's place, too."""
 ANSWERS = frozenset({"approve", "approve_as", "deny", "deny_why"})
 SECONDS = 5.0
 """Seconds for which one line is said."""
@@ -143,7 +145,7 @@ class Session(Screen[None]):
             self._panels[name].update()
         self._panels["caution"].set_class(not self._caution(WIDE, 1) or self.size.height < TALL, "-gone")
         said, panel = banner.banner(view), self._panels["banner"]
-        panel.set_class(said is None, "-gone")
+        panel.set_class(said is None or (self._prompted and self.size.height < ROOMY), "-gone")
         for role in (Role.ATTENTION, Role.DANGER, Role.GOOD):
             panel.set_class(said is not None and said.role is role, f"-{role}")
         self.call_after_refresh(self._keep_task_in_sight)
@@ -286,7 +288,7 @@ class Session(Screen[None]):
 
     def _banner(self, width: int, _: int) -> list[Line]:
         said = banner.banner(self.proctor.view)
-        return banner.panel(said, width, self.keys()) if said else []
+        return banner.panel(said, width, self.keys(), banner.rows(self.size.height)) if said else []
 
     def _folded(self, width: int, _: int) -> list[Line]:
         return gauges.folded(self._gauges(), width, 2 if self.size.height >= TALL else 1)
@@ -327,4 +329,5 @@ class Session(Screen[None]):
     def _footer(self, width: int, _: int) -> list[Line]:
         if not self._in_front and (stack := self.app.screen_stack):
             return [overlay(getattr(stack[-1], "keys_shown", _PALETTE_KEYS), width)]
-        return [footer(self.keys(), width, armed_stop=self.proctor.operator.stop_armed)]
+        stop = self.proctor.operator.stop_armed
+        return [footer(self.keys(), width, armed_stop=stop, first=matters(self.proctor.view))]
