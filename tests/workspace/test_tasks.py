@@ -116,6 +116,14 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
         ([{"id": 1, "task": ""}], "tasks.json:1: task 1: task: should not be empty"),
         ([{"id": 1, "task": "x"}, {"id": "1", "task": "y"}], "tasks.json:1: id: 1 is used by tasks 1 and 2"),
         ([{"id": 1, "task": "x", "checks": {}}], "tasks.json:1: task 1: checks: unknown key, nearest: check"),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"]}, "timeout": "5s"}],
+            "tasks.json:1: task 1: timeout: unknown key here; it belongs in check",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"]}, "iterations": 3}],
+            "tasks.json:1: task 1: iterations: unknown key here; it belongs in the contract's budget, as per_task",
+        ),
         ([{"id": 1, "task": "x", "spec": 3}], "tasks.json:1: task 1: spec: should be a text, not a whole number"),
         ([{"id": 1, "task": "x", "spec": "no.md"}], "tasks.json:1: task 1: spec: no.md: not found"),
         (

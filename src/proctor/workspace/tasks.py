@@ -23,6 +23,7 @@ from proctor.contract.wrong import Wrong, nearest, of_type, only, spoken, unknow
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact, TaskFact
 from proctor.text import safe_line
+from proctor.words import Dimension
 from proctor.workspace import files, lines
 
 _LARGEST_ID = 2**53
@@ -73,6 +74,10 @@ _MISSING: dict[tuple[str | int, ...], str] = {
     ("task",): "missing: what is to be done, in a sentence",
 }
 _KEYS = frozenset(_Task.__struct_fields__) | {"status", "verified_by", "commit", "note"}
+_ELSEWHERE = dict.fromkeys(_Check.__struct_fields__, "check") | dict.fromkeys(
+    [*Dimension, "budget", "limit", "on_exhaustion", "per_task", "per_iteration"], "the contract's budget, as per_task"
+)
+"""Keys that bound or prove something, but not here, and where they are at home: passed over, they would seem to."""
 
 
 def source(workspace: Path, tasks_file: str, plan_file: str) -> str:
@@ -240,8 +245,9 @@ def _tasks(workspace: Path, name: str, text: str, default: Sequence[CheckFact]) 
 def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) -> TaskFact:
     """A task as a fact. Raises `Wrong`."""
     for key in entry:
-        if key not in _KEYS and nearest(key, _KEYS, 0.8):
-            raise Wrong((key,), unknown_key(key, sorted(_KEYS)))
+        home = _ELSEWHERE.get(key, "")
+        if key not in _KEYS and (home or nearest(key, _KEYS, 0.8)):
+            raise Wrong((key,), unknown_key(key, sorted(_KEYS), home))
     try:
         task = msgspec.convert(entry, _Task)
     except msgspec.ValidationError as error:
