@@ -26,7 +26,7 @@ from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
 from proctor.units import counted, parse_duration
-from proctor.words import ExitCode, RequestKind, SessionStatus, TaskStatus, Verdict
+from proctor.words import ExitCode, IterationEnd, RequestKind, SessionStatus, TaskStatus, Verdict
 
 START_SECONDS = 60.0
 """Seconds a supervisor may take to check everything and take over."""
@@ -81,6 +81,8 @@ def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> i
         return screen(workspace, given)
     with Client(workspace) as client:
         code = follow_to_end(client, started, given.json, wait)
+        if said := trouble(client):  # a worker's words, maybe, which have no place in the last line
+            print(f"proctor: {said}", file=sys.stderr)
         print(last_line(client), file=sys.stderr)
         return code
 
@@ -99,8 +101,8 @@ def last_line(client: Client) -> str:
     elif state.status is SessionStatus.DONE:
         shown = f"`proctor diff {where}` shows what changed"
         following = "; ".join(filter(None, (shown, checks.hint(state, where))))
-    elif said := trouble(client):
-        following = f"{said}; {following}, once that is mended"
+    elif trouble(client):
+        following = f"see the line above; {following}, once that is mended"
     elif (state.why or "").startswith("budget:"):
         following = (
             f"`proctor extend {where} --dimension {(state.why or '')[7:]} --by N`, then `proctor resume {where}`"
@@ -121,6 +123,8 @@ def trouble(client: Client) -> str:
         match row.event:
             case Logged(room="supervisor", text=text):
                 said = text
+            case IterationEnded(how=IterationEnd.START_FAILED, detail=detail) if detail:
+                said = f"the worker could not start: {detail}"
             case IterationEnded(detail=detail) if detail:
                 said = detail
             case Judged(verdict=Verdict.INFRA, reason=reason, log=log):
@@ -248,7 +252,7 @@ def _follow(client: Client, started: Started, after: int, *, as_json: bool, wait
             return code
         if not client.alive() and client.version() == seen:
             print("proctor: the supervisor is gone; `proctor run` goes on from here", file=sys.stderr)
-            if failure := started.failure():
+            if (started.process.poll() or 0) > 0 and (failure := started.failure()):
                 raise failure
             return ExitCode.FAULT
         time.sleep(POLL)
