@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import select
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+from proctor.cli.main import main
+from proctor.cli.registry import VERBS
 from proctor.cli.run import start_supervisor
 from proctor.data import samples_dir
 from proctor.journal.events import Event, Row
@@ -35,6 +44,53 @@ def wait_until(condition: Callable[[], T | None], what: str = "", seconds: float
             return value
         time.sleep(0.02)
     raise AssertionError(f"did not come within {seconds:.0f} s: {what or condition}")
+
+
+def proctor(*words: object) -> subprocess.CompletedProcess[str]:
+    """A verb of the command line, run to its end in a copy of this process, which spares its start: a start of Python
+    costs more than most verbs. It is killed at its time."""
+    command = [str(word) for word in words]
+    _load()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        pid = os.fork()
+        if pid == 0:
+            _become(command, out.fileno(), err.fileno())
+        pidfd = os.pidfd_open(pid)
+        try:
+            assert select.select([pidfd], [], [], PATIENCE)[0], f"proctor {shlex.join(command)}: no end"
+        finally:
+            os.close(pidfd)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        texts = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0) for file in (out, err)]
+    return subprocess.CompletedProcess(command, code, *(text.decode(errors="replace") for text in texts))
+
+
+@cache
+def _load() -> None:
+    """What every copy of this process would have to load."""
+    for name in {f"cli.{verb.code.partition(':')[0]}" for verb in VERBS}:
+        import_module(f"proctor.{name}")
+    for name in ("auditor", "enclosure", "offline", "past", "startup", "sweeping"):
+        import_module(f"proctor.supervisor.{name}")
+
+
+def _become(command: list[str], out: int, err: int) -> NoReturn:
+    code: object = 99
+    try:
+        for fd, stream in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
+            os.dup2(fd, stream)
+        sys.stdin, sys.stdout, sys.stderr = (open(fd, mode, closefd=False) for fd, mode in enumerate("rww"))  # noqa: SIM115
+        code = main(command)
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else code is not None)
 
 
 class Workspace:
@@ -72,12 +128,19 @@ class Workspace:
         path.write_text(text)
 
     def proctor(self, verb: str, *words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
-        """Run a verb to its end."""
-        command = [*PROCTOR, verb, str(self.path), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=check, timeout=PATIENCE)
+        """Run a verb to its end; see `proctor`."""
+        done = proctor(verb, self.path, *words)
+        if check:
+            done.check_returncode()
+        return done
+
+    def finish(self, *words: str) -> tuple[int, str]:
+        """Run headless to the end: the exit code, and all that was printed."""
+        done = self.proctor("run", "--headless", *words)
+        return done.returncode, done.stdout + done.stderr
 
     def start(self, *words: str, verb: str = "run") -> subprocess.Popen[str]:
-        """Start a headless run beside the test."""
+        """Start a headless run beside the test, as a process of its own."""
         command = [*PROCTOR, verb, str(self.path), "--headless", *words]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.children.append(child)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import PROCTOR, Workspace
+from harness import Workspace, proctor
+from proctor.cli.main import main
 from proctor.cli.run import screen
 from proctor.journal import events as ev
 from proctor.journal.store import Journal, journal_path
@@ -23,11 +24,6 @@ worker: {kind: command, command: [%s]}
 budget: {wall_clock: {limit: 5m, on_exhaustion: stop}}
 progress: {checks: [{run: [python3, -m, unittest, test_it]}]}
 """
-
-
-def proctor(*words: object, **more: object) -> subprocess.CompletedProcess[str]:
-    command = [*PROCTOR, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **more)  # type: ignore[call-overload, no-any-return]
 
 
 def refused(result: subprocess.CompletedProcess[str], code: int, *says: str) -> None:
@@ -201,11 +197,21 @@ def test_extend_says_which_dimensions_there_are() -> None:
     assert all(dimension in said for dimension in Dimension)
 
 
-def test_a_command_without_its_dashes_is_told_how_to_be_written(project: Path) -> None:
-    refused(proctor("sandbox", ".", "bash", "-c", "ls", cwd=project), 2, "proctor sandbox -- bash -c ls")
-    refused(proctor("sandbox", project, "ls", "a b"), 2, f"proctor sandbox {project} -- ls 'a b'")
-    refused(proctor("sandbox", "ls", "-l", cwd=project), 2, "proctor sandbox -- ls -l")
-    refused(proctor("sandbox", "ls", cwd=project), 2, "after `--`")
+def test_a_command_without_its_dashes_is_told_how_to_be_written(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    for words, says in (
+        ((".", "bash", "-c", "ls"), "proctor sandbox -- bash -c ls"),
+        ((str(project), "ls", "a b"), f"proctor sandbox {project} -- ls 'a b'"),
+        (("ls", "-l"), "proctor sandbox -- ls -l"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(["sandbox", *words])
+        (line,) = capsys.readouterr().err.splitlines()
+        assert (end.value.code, line.startswith("proctor: "), says in line) == (2, True, True), line
+    assert main(["sandbox", "ls"]) == 2
+    assert "after `--`" in capsys.readouterr().err
     refused(proctor("status", project, "--jsno"), 2, "--jsno")
     assert "[DIR] -- CMD" in proctor("sandbox", "--help").stdout
 

@@ -1,14 +1,13 @@
-"""`rollback` and `undo` through the real command: what they print, one process after another."""
+"""`rollback` and `undo` as the command line has them: what they print, one after another."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from harness import PROCTOR
+import harness
 from proctor.checkpoint.repository import Store
 from proctor.cli.main import main
 from proctor.journal import events as ev
@@ -18,7 +17,7 @@ from proctor.words import IterationEnd
 
 
 def proctor(*words: object) -> str:
-    done = subprocess.run([*PROCTOR, *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
+    done = harness.proctor(*words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -5,25 +5,16 @@ Whatever it is, the three ways into it (`check`, `sandbox`, `run`) change nothin
 
 from __future__ import annotations
 
-import contextlib
 import os
-import select
 import shutil
-import signal
 import socket
 import subprocess
-import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from harness import PROCTOR, Workspace
-from proctor.cli.main import main
+from harness import Workspace, proctor
 from proctor.sandbox.choose import bubblewrap
 from proctor.words import ExitCode
 
@@ -35,19 +26,17 @@ budget: {iterations: {limit: 3, on_exhaustion: park}, wall_clock: {limit: 2m, on
 progress: {checks: [{run: [sh, tests/holds.sh]}]}
 approvals: {allow: ["edit(*)"]}
 """
-SECONDS = 60
 SECRET = "outside, and nobody's business"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device nodes")
 
+Done = subprocess.CompletedProcess[str]
 Spoil = Callable[[Path, Path], None]
 """Makes a workspace hostile; the second folder lies outside of it."""
 
 
 @pytest.fixture(autouse=True, scope="module")
 def ready() -> None:
-    """What every copy of this process would have to load and look for again."""
-    for name in ("cli.contract", "cli.work", "contract.load", "supervisor.startup", "supervisor.enclosure"):
-        import_module(f"proctor.{name}")
+    """What every copy of this process would have to look for again."""
     bubblewrap()
 
 
@@ -89,74 +78,26 @@ def state(folder: Path) -> list[object]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-
-def go(*words: str) -> Done:
-    """A verb of the command line in a copy of this process, which spares its start; it is killed at its time."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        pid = os.fork()
-        if pid == 0:
-            code = 99
-            try:
-                for fd, stream in ((os.open(os.devnull, os.O_RDONLY), 0), (out.fileno(), 1), (err.fileno(), 2)):
-                    os.dup2(fd, stream)
-                sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
-                code = main(list(words))
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(code)
-        pidfd = os.pidfd_open(pid)
-        try:
-            assert select.select([pidfd], [], [], SECONDS)[0], f"{words} hangs"
-        finally:
-            os.close(pidfd)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            _, status = os.waitpid(pid, 0)
-        out.seek(0)
-        err.seek(0)
-        return Done(
-            os.waitstatus_to_exitcode(status), out.read().decode(errors="replace"), err.read().decode(errors="replace")
-        )
-
-
 def enter(work: Workspace) -> Iterator[Done]:
     """The ways into a workspace that start no session."""
-    yield go("check", str(work.path))
-    yield go("sandbox", str(work.path), "--", "true")
+    yield proctor("check", str(work.path))
+    yield proctor("sandbox", str(work.path), "--", "true")
 
 
 def run(work: Workspace) -> Done:
     """The way that starts one."""
-    done = subprocess.run(
-        [*PROCTOR, "run", str(work.path), "--headless"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        timeout=SECONDS,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return proctor("run", str(work.path), "--headless")
 
 
 def holds(done: Done) -> None:
     """It worked, or it was refused in lines of ours; and it told nothing of what lies outside."""
-    assert "Traceback" not in done.out + done.err, done.err
-    assert SECRET not in done.out + done.err
-    if done.code != ExitCode.DONE:
-        assert done.code in (ExitCode.USAGE, ExitCode.UNRECOVERABLE, ExitCode.BUDGET), (done.code, done.err)
-        lines = done.err.strip().splitlines()
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    if done.returncode != ExitCode.DONE:
+        assert done.returncode in (ExitCode.USAGE, ExitCode.UNRECOVERABLE, ExitCode.BUDGET), done
+        lines = done.stderr.strip().splitlines()
         assert lines
-        assert all(line.startswith("proctor: ") for line in lines), done.err
+        assert all(line.startswith("proctor: ") for line in lines), done.stderr
 
 
 def a_git_link(place: Path, outside: Path) -> None:
@@ -458,25 +399,22 @@ def agents_files(place: Path, outside: Path) -> None:
         (place / name).write_text(f'{{"hooks": {{"SessionStart": "touch {outside}/ran"}}}}')
 
 
-def test_odd_names_and_deep_trees_do_not_stand_in_the_way(work: Workspace, outside: Path) -> None:
+def test_odd_names_deep_trees_links_pipes_and_what_agents_read_do_not_stand_in_the_way(
+    work: Workspace, outside: Path
+) -> None:
     odd_names(work.path)
     deep_tree(work.path)
-    before = state(outside)
-    for done in (*enter(work), run(work)):
-        holds(done)
-    assert (work.path / "-rf").exists()
-    assert not (work.path / "x").exists()
-    assert state(outside) == before
-
-
-def test_links_pipes_and_what_agents_read_do_not_stand_in_the_way(work: Workspace, outside: Path) -> None:
     links_and_nodes(work.path, outside)
     agents_files(work.path, outside)
     before = state(outside)
     for done in (*enter(work), run(work)):
         holds(done)
-    wrote = go("sandbox", str(work.path), "--", "sh", "-c", "echo mine >hard; cat out/file old/file 2>/dev/null; true")
-    assert SECRET not in wrote.out
+    assert (work.path / "-rf").exists()
+    assert not (work.path / "x").exists()
+    wrote = proctor(
+        "sandbox", str(work.path), "--", "sh", "-c", "echo mine >hard; cat out/file old/file 2>/dev/null; true"
+    )
+    assert SECRET not in wrote.stdout
     assert state(outside) == before
 
 
@@ -484,8 +422,8 @@ def test_many_nested_repositories_are_held(work: Workspace, outside: Path) -> No
     many_repositories(work.path, 150)
     for done in (*enter(work), run(work)):
         holds(done)
-    inside = go("sandbox", str(work.path), "--", "sh", "-c", "echo x >>vendor/r149/.git/HEAD")
-    assert inside.code != 0
+    inside = proctor("sandbox", str(work.path), "--", "sh", "-c", "echo x >>vendor/r149/.git/HEAD")
+    assert inside.returncode != 0
     assert "x" not in (work.path / "vendor/r149/.git/HEAD").read_text().split("\n")
 
 
@@ -500,11 +438,11 @@ def test_a_socket_in_the_workspace_leads_nowhere(work: Workspace) -> None:
     listener.listen()
     listener.setblocking(False)
     script = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('dev.sock')"
-    done = go("sandbox", str(work.path), "--", "python3", "-c", script)
+    done = proctor("sandbox", str(work.path), "--", "python3", "-c", script)
     with pytest.raises(BlockingIOError):
         listener.accept()
     listener.close()
-    assert done.code != 0
+    assert done.returncode != 0
 
 
 @needs_root
@@ -512,4 +450,4 @@ def test_a_device_in_the_workspace_cannot_be_opened(work: Workspace) -> None:
     os.mknod(work.path / "zero", 0o20666, os.makedev(1, 5))
     for done in (*enter(work), run(work)):
         holds(done)
-    assert go("sandbox", str(work.path), "--", "head", "-c1", "zero").code != 0
+    assert proctor("sandbox", str(work.path), "--", "head", "-c1", "zero").returncode != 0

@@ -49,7 +49,7 @@ print(json.dumps(told))
 def test_each_request_has_one_winner(sample: Callable[..., Workspace], count: int) -> None:
     workspace = sample("restless")
     (workspace.path / "tools" / "worker.py").write_text(WORKER.format(count=count))
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: workspace.state() and workspace.supervisor(), "a supervisor")
     rivals = [
         subprocess.Popen(
@@ -86,7 +86,7 @@ def test_a_changed_input_and_a_third_try_are_the_operators_and_a_kept_answer_out
     workspace = sample("restless")
     (workspace.path / "tools" / "worker.py").write_text(CHANGED)
     workspace.contract("  expire: never", '  deny: ["shell(rm -rf /*)"]\n  expire: never')
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: (s := workspace.state()) and s.open_requests, "the first question")
     nonsense = workspace.proctor("approve", "--id", "1", "--input", "[1]")
     assert nonsense.returncode == 2
@@ -111,7 +111,7 @@ def test_a_changed_input_and_a_third_try_are_the_operators_and_a_kept_answer_out
     wait_until(lambda: not workspace.processes(), "nothing alive")
     with Client(workspace.path) as client:
         client.order("approve", id=4, reason="once")
-    workspace.start()
+    workspace.begin()
     wait_until(lambda: (s := workspace.state()) and any(r.opened.iteration > 1 for r in s.requests), "asked anew")
     state = workspace.state()
     assert state is not None
@@ -169,7 +169,7 @@ def test_a_question_outlasts_a_pause_and_is_withdrawn_at_a_ceiling_and_asked_aga
     assert state.status is SessionStatus.ASKING
     order("approve", id=first)
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.PAUSED, "still paused")
-    assert workspace.live("worker")["frozen"]
+    wait_until(lambda: workspace.live("worker").get("frozen"), "still frozen")
     assert not (workspace.path / "src" / "going.txt").exists()
     order("resume")
 

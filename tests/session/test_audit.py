@@ -27,7 +27,8 @@ time.sleep(1000)
 
 def test_half_checked_is_verified_and_the_audit_names_exactly_the_hunk_that_nothing_verifies(sample: Make) -> None:
     workspace = sample("half_checked")
-    assert workspace.start().wait(60) == 0
+    code, output = workspace.finish()
+    assert code == 0, output
     state = workspace.state()
     assert state
     assert checks.said(state) == "checks unmeasured"

@@ -24,9 +24,8 @@ def test_circles_end_the_iteration_and_iterations_that_do_nothing_end_the_sessio
 ) -> None:
     workspace = sample("plateau")
     (workspace.path / "tools" / "worker.py").write_text(IN_CIRCLES)
-    run = workspace.start()
-    output, _ = run.communicate()
-    assert run.returncode == 4, output
+    code, output = workspace.finish()
+    assert code == 4, output
     ended = [e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded)]
     assert [e.how for e in ended] == [IterationEnd.LOOPING] * 2
     assert ended[0].detail.startswith("same_call: 4 times the same call")

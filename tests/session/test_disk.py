@@ -42,11 +42,10 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 def ends(workspace: Workspace, *flags: str) -> tuple[int, State, str]:
     """Runs a session to its end; the exit code, the state, and all that was noticed."""
-    run = workspace.start(*flags)
-    output, _ = run.communicate(timeout=120)
+    code, output = workspace.finish(*flags)
     state = workspace.state()
     assert state, output
-    return run.returncode, state, " ".join(getattr(row.event, "text", "") for row in workspace.rows("noticed"))
+    return code, state, " ".join(getattr(row.event, "text", "") for row in workspace.rows("noticed"))
 
 
 def with_worker(workspace: Workspace, program: str) -> Workspace:

@@ -37,9 +37,8 @@ def test_what_checks_compare_with_is_as_it_was_before_the_work(sample: Callable[
     contract["state"] = {"protect": ["tools"]}
     (workspace.path / "proctor.yaml").write_text(yaml.safe_dump(contract))
 
-    run = workspace.start()
-    output, _ = run.communicate()
-    assert run.returncode == 0, output
+    code, output = workspace.finish()
+    assert code == 0, output
 
     judged = [e for e in workspace.events("judged") if isinstance(e, ev.Judged)]
     of = {phase: [(e.verdict, e.check, e.reason) for e in judged if e.phase is phase] for phase in Phase}

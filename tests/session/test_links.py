@@ -34,7 +34,7 @@ def shared(workspace: Workspace) -> int:
 
 @pytest.mark.parametrize("answer", ["approve", "deny"])
 def test_many_are_asked_about_and_no_worker_starts_before_the_answer(store: Workspace, answer: str) -> None:
-    run = store.start()
+    store.begin()
     state = wait_until(lambda: (s := store.state()) and s.open_requests and s, "the question")
     assert state.status is SessionStatus.ASKING
     [request] = state.open_requests
@@ -45,7 +45,7 @@ def test_many_are_asked_about_and_no_worker_starts_before_the_answer(store: Work
     assert shared(store) == 1_001
     store.proctor(answer, "--id", str(request.id), check=True)
     if answer == "deny":
-        assert run.wait(60) == ExitCode.REQUEST_OPEN
+        assert store.supervisors[-1].wait(60) == ExitCode.REQUEST_OPEN
         state = store.state()
         assert state
         assert (state.status, state.why) == (SessionStatus.PARKED, "links")

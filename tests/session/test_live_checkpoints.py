@@ -16,7 +16,7 @@ wait_until = partial(wait, seconds=30)
 
 def test_every_verb_about_checkpoints_answers_while_a_worker_runs(sample: Callable[..., Workspace]) -> None:
     workspace = sample("csv_tool", pause=0.1)
-    run = workspace.start("--yes")
+    workspace.begin("--yes")
     wait_until(lambda: workspace.rows("task_done"), "a verified task")
     wait_until(lambda: workspace.live("worker").get("alive"), "the next worker")
     assert workspace.proctor("pause").returncode == 0
@@ -39,7 +39,7 @@ def test_every_verb_about_checkpoints_answers_while_a_worker_runs(sample: Callab
     assert number not in gone
     assert "when the session ends" in pruned["said"]
     assert workspace.proctor("stop").returncode == 0
-    run.communicate(timeout=60)
+    wait_until(lambda: not workspace.supervisor(), "the end of the session")
     state = workspace.state()
     assert state
     refs = workspace.path / ".proctor" / "checkpoints.git"

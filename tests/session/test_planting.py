@@ -39,7 +39,7 @@ def test_the_repositories_of_a_worker_are_neither_its_work_nor_in_its_commits(sa
     git(workspace, "init", "-q", "-b", "trunk")
     for words in (["add", "-A"], ["-c", "user.name=o", "-c", "user.email=o@o", "commit", "-qm", "First"]):
         git(workspace, *words)
-    output, _ = workspace.start("--yes").communicate(timeout=60)
+    _, output = workspace.finish("--yes")
     ended = [e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded)]
     assert [(e.files, e.lines) for e in ended] == [(2, 2), (1, 1)], output
     renamed = [e for e in workspace.events("quarantined") if isinstance(e, ev.Quarantined)]

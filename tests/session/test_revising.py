@@ -26,10 +26,6 @@ def tasks(workspace: Workspace, **checks: list[str]) -> None:
     (workspace.path / "tasks.json").write_text(json.dumps(listed))
 
 
-def run(workspace: Workspace) -> str:
-    return workspace.start("--yes").communicate(timeout=60)[0]
-
-
 def test_a_revised_check_is_recorded_with_its_diff_and_a_flag_grants_nothing(sample: Make) -> None:
     workspace = sample("restless")
     (workspace.path / "tools/worker.py").write_text(WORKER)
@@ -38,7 +34,7 @@ def test_a_revised_check_is_recorded_with_its_diff_and_a_flag_grants_nothing(sam
     workspace.contract("protect: [tests/, specs/, tools/]", "protect: [tools/]")
     workspace.contract("iterations: {limit: 5,", "iterations: {limit: 1,")
     tasks(workspace, one=["sh", "check.sh"], two=["test", "-e", "1.made"])
-    run(workspace)
+    workspace.finish("--yes")
     first = workspace.events("plan_revised")
     assert [(e.changed, e.diff) for e in first if isinstance(e, ev.PlanRevised)] == [((), "")]
 
@@ -47,7 +43,7 @@ def test_a_revised_check_is_recorded_with_its_diff_and_a_flag_grants_nothing(sam
     (workspace.path / "check.sh").write_text("exit 0\n")
     workspace.contract("protect: [tools/]", "protect: [tools/, more/]")
     workspace.raise_ceiling("iterations", 2)
-    output = run(workspace)
+    _, output = workspace.finish("--yes")
     revised = workspace.events("plan_revised")[1:]
     assert [e.changed for e in revised if isinstance(e, ev.PlanRevised)] == [("state.protect", "task two")], output
     assert isinstance(revised[0], ev.PlanRevised)

@@ -21,12 +21,6 @@ for name in ("PROGRESS.md", "RULES.md"):
 """
 
 
-def ends(workspace: Workspace, *flags: str) -> tuple[int, str]:
-    run = workspace.start(*flags)
-    output, _ = run.communicate(timeout=120)
-    return run.returncode, output
-
-
 @pytest.mark.parametrize(
     "deed",
     [
@@ -49,10 +43,10 @@ def test_odd_files_of_a_worker_end_no_session(sample: Make, deed: str) -> None:
     for name in ("PROGRESS.md", "RULES.md"):
         (workspace.path / name).unlink()
     (workspace.path / "tools" / "worker.py").write_text(HONEST + deed + "\n")
-    code, output = ends(workspace)
+    code, output = workspace.finish()
     assert code in (0, 3, 4), output
     assert "fault" not in output
-    again, output = ends(workspace)
+    again, output = workspace.finish()
     assert again in (0, 3, 4), output
 
 
@@ -66,7 +60,7 @@ def test_a_large_answer_arrives_whole(sample: Make) -> None:
         "print('whole', flush=True)",
     ]
     (workspace.path / "tools" / "worker.py").write_text(HONEST + "\n".join(lines) + "\n")
-    code, output = ends(workspace, "--yes")
+    code, output = workspace.finish("--yes")
     assert code in (0, 3, 4), output
     stream = next(workspace.path.glob(".proctor/iterations/*/worker.jsonl")).read_text()
     assert '"text":"whole"' in stream

@@ -40,9 +40,8 @@ def test_a_broken_project_is_mended_first_and_a_lost_task_is_open_again(sample: 
     contract["progress"] = {"smoke": {"run": ["test", "!", "-e", "broken"]}}
     (workspace.path / "proctor.yaml").write_text(yaml.safe_dump(contract))
 
-    run = workspace.start()
-    output, _ = run.communicate()
-    assert run.returncode == 0, output
+    code, output = workspace.finish()
+    assert code == 0, output
 
     judged = [e for e in workspace.events("judged") if isinstance(e, ev.Judged)]
     of = {phase: [(e.iteration, e.task, e.verdict) for e in judged if e.phase is phase] for phase in Phase}
@@ -109,7 +108,7 @@ def test_what_cannot_be_run_again_is_asked_once_and_another_check_is_asked_of_wh
     run.communicate()
 
     ask((1, ["test", "-e", "made"]), (2, ["test", "-e", "2"]), (3, ["test", "-e", "3"]))
-    output, _ = workspace.start("--once").communicate()
+    _, output = workspace.finish("--once")
     assert again()[1:] == [(1, Verdict.FAILED), (1, Verdict.FAILED), (2, Verdict.PASSED)], output
     assert "it passed last" not in output
     assert len(workspace.events("iteration_started")) == 3, "another worker than the one that was asked for"

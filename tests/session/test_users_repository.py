@@ -30,9 +30,8 @@ def test_refs_index_settings_hooks_stash_and_reflog_are_as_they_were(sample: Mak
     git(work, "add", "staged")
     write(work / ".git/hooks/reference-transaction", "#!/bin/sh\nexit 1\n", 0o755)
     before = picture(work)
-    run = workspace.start("--yes", "--once")
-    output, _ = run.communicate(timeout=120)
-    assert run.returncode == 130, output
+    code, output = workspace.finish("--yes", "--once")
+    assert code == 130, output
     assert workspace.rows("task_done")
     assert picture(work) == before
     assert git(work, "ls-files", "--modified", "src")
