@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -93,6 +94,8 @@ def test_the_example_workers_do_their_tasks(greeter: Workspace, language: str, p
     assert run.returncode == ExitCode.DONE, run.stdout + run.stderr
     status = greeter.status()
     assert [task["claim"] for task in status["tasks"]] == ["done", "done"]
+    assert greeter.events("task_committed") == [], "there is no repository here"
+    assert all(task["commit"] for task in json.loads((greeter.path / "tasks.json").read_text()))
     assert {name: status["budget"][name]["used"] for name in ("tokens", "tool_calls")} == {
         "tokens": 2560,
         "tool_calls": 2,

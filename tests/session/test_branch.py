@@ -60,10 +60,11 @@ def test_each_verified_task_is_one_commit_and_all_else_is_as_it_was(sample: Make
     (work / ".env").write_text("SECRET=1\n")
     (work / ".git" / "info" / "exclude").write_text(".env\n")
     before = picture(work)
-    run = workspace.start("--yes")
-    output, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, output
+    code, output = workspace.finish("--yes")
+    assert code == 0, output
     assert picture(work) == before
+    closed = [e for e in workspace.events("request_closed") if isinstance(e, ev.RequestClosed)]
+    assert [e.by for e in closed] == ["flag --yes"]
     session = workspace.status()["session"]
     assert branch(work) == f"proctor/{session}"
     assert trailers(work, "Task") == ["1", "2", "3", "4", "5"]
@@ -94,9 +95,8 @@ def test_kills_leave_each_task_one_commit(sample: Make, kills: int) -> None:
         if pid := workspace.supervisor():
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not workspace.processes(), "nothing alive", 20)
-    run = workspace.start("--yes")
-    output, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, output
+    code, output = workspace.finish("--yes")
+    assert code == 0, output
     assert trailers(work, "Task") == ["1", "2", "3", "4", "5"]
     done = [e.task for e in workspace.events("task_committed") if isinstance(e, ev.TaskCommitted)]
     assert done == [1, 2, 3, 4, 5]
@@ -104,9 +104,8 @@ def test_kills_leave_each_task_one_commit(sample: Make, kills: int) -> None:
 
 def once(workspace: Workspace) -> None:
     """One iteration, which verifies the first task."""
-    run = workspace.start("--yes", "--once")
-    output, _ = run.communicate(timeout=120)
-    assert run.returncode == 130, output
+    code, output = workspace.finish("--yes", "--once")
+    assert code == 130, output
     assert next(task["status"] for task in workspace.status()["tasks"]) == "done"
 
 
@@ -124,17 +123,13 @@ def test_a_branch_that_cannot_be_written_fails_no_session_and_is_caught_up_later
     assert trailers(work, "Task")[0] == "1"
 
 
-@pytest.mark.parametrize("commits", ["  commits: none\n", ""])
-def test_without_a_repository_or_with_none_there_is_no_branch(sample: Make, commits: str) -> None:
+def test_where_the_contract_wants_none_there_is_no_branch(sample: Make) -> None:
     workspace = sample("csv_tool")
-    if commits:
-        repository(workspace, commits)
-    else:
-        workspace.contract("  commits: none\n", commits)
+    repository(workspace, "  commits: none\n")
     once(workspace)
     assert workspace.events("task_committed") == []
     assert json.loads((workspace.path / "tasks.json").read_text())[0]["commit"]
-    assert not commits or branch(workspace.path) == ""
+    assert branch(workspace.path) == ""
 
 
 def test_a_session_branch_without_a_repository_is_refused_by_name(sample: Make) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness import PROCTOR, Workspace, wait_until
+from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.supervisor.client import Client
 from proctor.words import CheckpointKind, RequestOutcome, SessionStatus, TaskStatus, Verdict
@@ -20,27 +20,28 @@ from proctor.words import CheckpointKind, RequestOutcome, SessionStatus, TaskSta
 Make = Callable[..., Workspace]
 
 
-def answer_when_asked(workspace: Workspace, verb: str = "approve", *words: str) -> ev.RequestOpened:
-    state = wait_until(lambda: (s := workspace.state()) and s.open_requests and s, "a request")
-    request = state.open_requests[0]
-    workspace.proctor(verb, "--id", str(request.id), *words, check=True)
-    return request.opened
-
-
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """A session that was run to its end with all requests granted, for the tests that look at what it left."""
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, str]]:
+    """A session that ran to its end and whose one request was denied, and what it printed as JSON."""
     folder = tmp_path_factory.mktemp("t")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(folder / "state"))
         workspace = Workspace.sample("csv_tool", folder / "w")
         try:
-            run = workspace.start("--yes")
+            run = workspace.start("--json")
+            state = wait_until(lambda: (s := workspace.state()) and s.open_requests and s, "a request")
+            workspace.proctor("deny", "--id", str(state.open_requests[0].id), "--reason", "not today", check=True)
             output, _ = run.communicate(timeout=120)
             assert run.returncode == 0, output
-            yield workspace
+            yield workspace, output
         finally:
             workspace.settle()
+
+
+@pytest.fixture
+def ended(told: tuple[Workspace, str]) -> Workspace:
+    """That session, for the tests that look at what it left."""
+    return told[0]
 
 
 def verified(workspace: Workspace) -> int:
@@ -60,8 +61,6 @@ def test_the_workspace_tells_what_happened(ended: Workspace) -> None:
     log = (ended.path / "PROGRESS.md").read_text()
     assert log.count("passed") >= 5
     assert "session done" in log
-    closed = [e for e in ended.events("request_closed") if isinstance(e, ev.RequestClosed)]
-    assert [e.by for e in closed] == ["flag --yes"]
     checked = subprocess.run(
         [sys.executable, "-m", "unittest", "discover", "-t", ".", "-s", "tests"],
         cwd=ended.path,
@@ -84,22 +83,12 @@ def test_verdicts_and_claims_are_recorded_side_by_side(ended: Workspace) -> None
     assert len(baselines) == 5
 
 
-def test_a_finished_session_starts_no_worker_and_stays_done(ended: Workspace) -> None:
-    before = len(ended.events("iteration_started"))
-    again = ended.start()
-    output, _ = again.communicate(timeout=60)
-    assert again.returncode == 0, output
-    assert len(ended.events("iteration_started")) == before
-
-
-def test_five_tasks_are_verified_once_each_with_one_false_claim_and_one_answer(sample: Make) -> None:
-    workspace = sample("csv_tool")
-    run = workspace.start("--json")
-    opened = answer_when_asked(workspace, "deny", "--reason", "not today")
-    output, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, output
+def test_five_tasks_are_verified_once_each_with_one_false_claim_and_one_answer(told: tuple[Workspace, str]) -> None:
+    workspace, output = told
     assert Counter(e.task for e in workspace.events("task_done") if isinstance(e, ev.TaskDone)) == Counter(range(1, 6))
     assert len(workspace.events("false_claim")) == 1
+    (opened,) = workspace.events("request_opened")
+    assert isinstance(opened, ev.RequestOpened)
     closed = [e for e in workspace.events("request_closed") if isinstance(e, ev.RequestClosed)]
     assert [(e.id, e.outcome, e.reason) for e in closed] == [(opened.id, RequestOutcome.DENIED, "not today")]
     printed = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
@@ -110,33 +99,38 @@ def test_five_tasks_are_verified_once_each_with_one_false_claim_and_one_answer(s
     assert workspace.processes() == []
 
 
-def test_the_follower_may_die_and_a_second_supervisor_is_refused(sample: Make) -> None:
+def test_a_finished_session_starts_no_worker_and_stays_done(ended: Workspace) -> None:
+    before = len(ended.events("iteration_started"))
+    code, output = ended.finish()
+    assert code == 0, output
+    assert len(ended.events("iteration_started")) == before
+
+
+def test_the_follower_may_die_a_second_supervisor_is_refused_and_a_sigkilled_one_leaves_nothing_alive(
+    sample: Make,
+) -> None:
     workspace = sample("csv_tool", pause=0.1)
     run = workspace.start("--yes")
     pid = wait_until(workspace.supervisor, "a supervisor")
-    before = verified(workspace)
     run.send_signal(signal.SIGKILL)
     run.wait()
     refused = workspace.proctor("run", "--headless")
     assert refused.returncode == 2
     assert str(pid) in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
-    goes_on(workspace, before)
-
-
-def test_a_sigkilled_supervisor_leaves_nothing_alive_and_the_next_run_finishes(sample: Make) -> None:
-    workspace = sample("csv_tool", pause=0.1)
-    workspace.begin("--yes")
     wait_until(lambda: workspace.live("worker").get("alive") and workspace.rows("task_done"), "a worker after a task")
-    pid = workspace.supervisor()
-    assert pid is not None
+
     before = workspace.status()
+    os.kill(pid, signal.SIGSTOP)
+    with Client(workspace.path) as client:
+        order = client.order("stop")
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not workspace.processes(), "nothing alive", 10)
     assert workspace.status()["status"] == "interrupted"
-    run = workspace.start("--yes")
-    output, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, output
+    code, output = workspace.finish("--yes")
+    assert code == 0, output
+    answers = {e.order: e.outcome for e in workspace.events("order_taken") if isinstance(e, ev.OrderTaken)}
+    assert answers == {order: "expired"}, "an order for an earlier supervisor"
     done = Counter(e.task for e in workspace.events("task_done") if isinstance(e, ev.TaskDone))
     assert done == Counter(range(1, 6))
     after = workspace.status()
@@ -145,10 +139,10 @@ def test_a_sigkilled_supervisor_leaves_nothing_alive_and_the_next_run_finishes(s
         assert after["budget"][name]["used"] >= figure["used"]
 
 
-def test_stop_ends_the_session_and_run_goes_on_from_the_tree(sample: Make) -> None:
+def test_stop_ends_the_session_no_rollback_touches_the_contract_and_run_goes_on_from_the_tree(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.1)
     run = workspace.start("--yes")
-    wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
+    wait_until(lambda: workspace.live("worker").get("alive") and workspace.rows("task_done"), "a worker after a task")
     stopped = workspace.proctor("stop")
     assert stopped.returncode == 0, stopped.stderr
     run.communicate(timeout=30)
@@ -157,6 +151,12 @@ def test_stop_ends_the_session_and_run_goes_on_from_the_tree(sample: Make) -> No
     before = verified(workspace)
     workspace.begin("--yes")
     goes_on(workspace, before)
+    workspace.proctor("stop")
+    wait_until(lambda: not workspace.supervisor(), "stopped")
+    workspace.contract("goal: ", "goal: (revised) ")
+    back = workspace.proctor("rollback", "--to", "c1")
+    assert back.returncode == 0, back.stderr
+    assert "(revised)" in (workspace.path / "proctor.yaml").read_text()
 
 
 def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
@@ -186,7 +186,7 @@ def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
     goes_on(workspace, done)
 
 
-def test_pause_freezes_the_worker_and_the_active_clock(sample: Make) -> None:
+def test_pause_freezes_the_worker_and_the_active_clock_and_a_note_reaches_the_next_brief(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.2)
     workspace.begin("--yes")
     wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
@@ -199,17 +199,9 @@ def test_pause_freezes_the_worker_and_the_active_clock(sample: Make) -> None:
     assert workspace.status()["status"] == "paused"
     done = verified(workspace)
     assert workspace.proctor("resume").returncode == 0
-    goes_on(workspace, done)
-
-
-def test_a_note_reaches_the_next_brief(sample: Make) -> None:
-    workspace = sample("csv_tool", pause=0.1)
-    workspace.begin("--yes")
-    wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
-    noted = subprocess.run(
-        [*PROCTOR, "note", str(workspace.path), "mind", "the", "commas"], capture_output=True, text=True, check=True
-    )
+    noted = workspace.proctor("note", "mind", "the", "commas")
     assert "next brief" in noted.stdout
+    goes_on(workspace, done)
 
     def told() -> list[bool]:
         briefs = sorted((workspace.path / ".proctor" / "iterations").glob("*/brief.md"))
@@ -218,38 +210,6 @@ def test_a_note_reaches_the_next_brief(sample: Make) -> None:
     wait_until(lambda: True in told()[:-1], "a brief after the one that has the note")
     assert workspace.proctor("stop").returncode == 0
     assert sum(told()) == 1
-
-
-def test_an_order_for_an_earlier_supervisor_expires(sample: Make) -> None:
-    workspace = sample("csv_tool", pause=0.1)
-    workspace.begin("--yes")
-    pid = wait_until(workspace.supervisor, "a supervisor")
-    os.kill(pid, signal.SIGSTOP)
-    with Client(workspace.path) as client:
-        order = client.order("stop")
-    os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not workspace.supervisor(), "dead")
-    before = verified(workspace)
-    workspace.begin("--yes")
-    goes_on(workspace, before)
-    answers = {e.order: e.outcome for e in workspace.events("order_taken") if isinstance(e, ev.OrderTaken)}
-    assert answers[order] == "expired"
-
-
-def test_a_rollback_that_would_change_nothing_is_refused_and_costs_no_worker(sample: Make) -> None:
-    workspace = sample("restless")
-    workspace.begin()
-    wait_until(lambda: (s := workspace.state()) and s.open_requests, "a request")
-    kept = workspace.proctor("checkpoint", "--note", "as it is")
-    assert kept.returncode == 0, kept.stderr
-    refused = workspace.proctor("rollback")
-    assert refused.returncode == 2
-    assert "nothing to take back" in refused.stderr
-    state = workspace.state()
-    assert state is not None
-    assert state.status is SessionStatus.ASKING
-    assert state.open_requests
-    assert workspace.live("worker")["alive"]
 
 
 def test_what_the_operator_changes_between_iterations_is_never_taken_back(sample: Make) -> None:
@@ -262,22 +222,9 @@ def test_what_the_operator_changes_between_iterations_is_never_taken_back(sample
     wait_until(lambda: not workspace.supervisor(), "stopped")
     mine = workspace.path / "src" / "mine.py"
     mine.write_text("answer = 42\n")
-    run = workspace.start()
-    run.communicate(timeout=120)
-    assert run.returncode == 4
+    code, output = workspace.finish()
+    assert code == 4, output
     assert mine.read_text() == "answer = 42\n"
     state = workspace.state()
     assert state is not None
     assert [b.way for b in state.rollbacks if not b.failed]
-
-
-def test_the_contract_is_the_operators_and_no_rollback_touches_it(sample: Make) -> None:
-    workspace = sample("csv_tool", pause=0.3)
-    workspace.begin("--yes")
-    wait_until(lambda: workspace.rows("task_done"), "a verified task")
-    workspace.proctor("stop")
-    wait_until(lambda: not workspace.supervisor(), "stopped")
-    workspace.contract("goal: ", "goal: (revised) ")
-    back = workspace.proctor("rollback", "--to", "c1")
-    assert back.returncode == 0, back.stderr
-    assert "(revised)" in (workspace.path / "proctor.yaml").read_text()

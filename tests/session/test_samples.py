@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,15 +17,9 @@ from proctor.words import Dimension, Level, SessionStatus, Source, TaskStatus
 Make = Callable[..., Workspace]
 
 
-def finished(workspace: Workspace, *flags: str, seconds: float = 150) -> tuple[int, str]:
-    run = workspace.start(*flags)
-    output, _ = run.communicate(timeout=seconds)
-    return run.returncode, output
-
-
 def test_plateau_fires_within_its_window_and_exits_with_4(sample: Make) -> None:
     workspace = sample("plateau")
-    code, output = finished(workspace)
+    code, output = workspace.finish()
     assert code == 4, output
     fired = [e for e in workspace.events("plateau_fired") if isinstance(e, ev.PlateauFired)]
     ended = [e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded)]
@@ -54,7 +46,7 @@ def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sa
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not workspace.processes(), "nothing alive", 20)
-    code, output = finished(workspace)
+    code, output = workspace.finish()
     assert code == 4, output
     counted = [
         e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded) and e.how != "interrupted"
@@ -66,7 +58,7 @@ def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sa
 def test_overspend_stops_at_its_ceiling_in_every_mode(sample: Make, mode: str) -> None:
     workspace = sample("overspend")
     (workspace.path / "mode").write_text(f"{mode}\n")
-    code, output = finished(workspace)
+    code, output = workspace.finish()
     assert code == 3, output
     assert workspace.processes() == []
     hard = [e for e in workspace.events("level_crossed") if isinstance(e, ev.LevelCrossed) and e.level is Level.HARD]
@@ -83,7 +75,7 @@ def test_overspend_stops_at_its_ceiling_in_every_mode(sample: Make, mode: str) -
 
 def test_gamer_gets_nothing_verified(sample: Make) -> None:
     workspace = sample("gamer")
-    code, output = finished(workspace)
+    code, output = workspace.finish()
     assert code != 0, output
     assert workspace.events("task_done") == []
     state = workspace.state()
@@ -99,7 +91,7 @@ def test_unruly_leaves_no_process_and_no_file_outside(sample: Make, tmp_path: Pa
     workspace = sample("unruly")
     before = {path: set(os.listdir(path)) for path in ("/tmp", "/dev/shm", "/var/tmp", str(Path.home()))}
     began = time.time()
-    code, output = finished(workspace)
+    code, output = workspace.finish()
     assert workspace.processes() == []
     for folder, names in before.items():
         for name in set(os.listdir(folder)) - names:
@@ -134,8 +126,15 @@ def test_restless_stands_still_while_a_request_waits(sample: Make, seconds: int)
     still_until = time.monotonic() + seconds
     wait_until(lambda: time.monotonic() > still_until or None, "so long a wait", 30)
     assert measure() == first
+    kept = workspace.proctor("checkpoint", "--note", "as it is")
+    assert kept.returncode == 0, kept.stderr
+    refused = workspace.proctor("rollback")
+    assert refused.returncode == 2
+    assert "nothing to take back" in refused.stderr
     state = workspace.state()
     assert state is not None
+    assert state.status is SessionStatus.ASKING
+    assert workspace.live("worker")["alive"], "a rollback that would change nothing costs no worker"
     assert workspace.proctor("approve", "--id", str(state.open_requests[0].id)).returncode == 0
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
     wait_until(lambda: not workspace.processes(), "nothing alive", 20)
@@ -150,22 +149,3 @@ def state_letter(pid: int) -> str:
 
 def cpu(pid: int) -> tuple[str, ...]:
     return tuple(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15])
-
-
-def test_two_processes_answer_one_request_and_one_of_them_wins(sample: Make) -> None:
-    workspace = sample("restless")
-    workspace.begin()
-    state = wait_until(lambda: (s := workspace.state()) and s.open_requests and s, "a request")
-    number = str(state.open_requests[0].id)
-    commands = [
-        [sys.executable, "-m", "proctor", verb, str(workspace.path), "--id", number] for verb in ("approve", "deny")
-    ]
-    both = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for command in commands
-    ]
-    outputs = [one.communicate(timeout=60) for one in both]
-    codes = sorted(one.returncode for one in both)
-    assert codes == [0, 1], outputs
-    assert len(workspace.events("request_closed")) == 1
-    lost = next(err for (_, err), one in zip(outputs, both, strict=True) if one.returncode == 1)
-    assert "already" in lost

@@ -98,10 +98,7 @@ def test_a_contract_saved_by_an_editor_ends_the_iteration_and_is_put_back(hostil
     assert not state.exposed
 
 
-@pytest.mark.parametrize("answer", ["approve", "deny"])
-def test_a_replaced_oracle_stays_what_was_frozen_until_the_operator_takes_it_over(
-    hostile: Workspace, answer: str
-) -> None:
+def test_a_replaced_oracle_stays_what_was_frozen_until_the_operator_takes_it_over(hostile: Workspace) -> None:
     hostile.contract("iterations: {limit: 5,", "iterations: {limit: 2,")
     hostile.begin()
     works(hostile)
@@ -116,23 +113,26 @@ def test_a_replaced_oracle_stays_what_was_frozen_until_the_operator_takes_it_ove
     frozen = state.oracle
     (hostile.path / "tests/test_clock.py").write_text("# what the worker may have written\n")
     hostile.raise_ceiling("iterations", 10)
-    hostile.begin()
 
     def asked() -> int:
         now = hostile.state()
         return next((r.id for r in now.open_requests if r.opened.request is RequestKind.EXPOSED), 0) if now else 0
 
+    hostile.begin()
     number = wait_until(asked, "the question")
     assert hostile.state().oracle == frozen  # type: ignore[union-attr]
-    hostile.proctor(answer, "--id", str(number), check=True)
-    if answer == "deny":
-        finishes(hostile)
-        state = hostile.state()
-        assert state
-        assert (state.status, state.why, state.oracle) == (SessionStatus.PARKED, "tampering", frozen)
-        assert "tests" in state.exposed
-    else:
-        wait_until(lambda: (now := hostile.state()) and now.oracle != frozen and not now.exposed, "frozen anew")
+    hostile.proctor("deny", "--id", str(number), check=True)
+    finishes(hostile)
+    state = hostile.state()
+    assert state
+    assert (state.status, state.why, state.oracle) == (SessionStatus.PARKED, "tampering", frozen)
+    assert "tests" in state.exposed
+
+    hostile.begin()
+    number = wait_until(asked, "the question, asked anew")
+    assert hostile.state().oracle == frozen  # type: ignore[union-attr]
+    hostile.proctor("approve", "--id", str(number), check=True)
+    wait_until(lambda: (now := hostile.state()) and now.oracle != frozen and not now.exposed, "frozen anew")
 
 
 def test_what_is_replaced_while_the_worker_stands_still_is_the_operator_s(hostile: Workspace) -> None:
