@@ -41,9 +41,11 @@ TABLE: dict[str, Callable[[Ground], None]] = {
     "K24": sessions.fifty_deep,
 }
 SHARED_MEMORY = Path("/dev/shm")
+LONG = ("K1", "K4", "K14", "K24")
+"""Seconds each: in the ordinary suite on one of the two file systems, as nothing in them depends on which."""
 
 
-@pytest.fixture(params=["disk", "memory"])
+@pytest.fixture
 def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
     if request.param == "disk":
         root = tmp_path / "root"
@@ -58,7 +60,15 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     shutil.rmtree(root, ignore_errors=True)
 
 
-@pytest.mark.parametrize("case", TABLE)
+@pytest.mark.parametrize(
+    ("ground", "case"),
+    [
+        pytest.param(place, case, marks=[pytest.mark.cases] if place == "memory" and case in LONG else [])
+        for place in ("disk", "memory")
+        for case in TABLE
+    ],
+    indirect=["ground"],
+)
 def test_each_case_holds(ground: Ground, case: str) -> None:
     assert (TABLE[case].__doc__ or "").startswith(f"{case}:")
     TABLE[case](ground)

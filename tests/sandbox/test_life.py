@@ -135,11 +135,14 @@ def test_nothing_is_alive_after_a_normal_end(backend: Backend, policy: Policy) -
         assert stands_still(policy)
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.probes)])
 @pytest.mark.parametrize("program", [STORM, ZOMBIE_LEADER], ids=["storm of forks", "process without its first thread"])
-def test_nothing_moves_while_frozen_and_all_goes_on_after(backend: Backend, policy: Policy, program: str) -> None:
+def test_nothing_moves_while_frozen_and_all_goes_on_after(
+    backend: Backend, policy: Policy, program: str, times: int
+) -> None:
     with start(backend, policy, sys.executable, "-I", "-S", "-c", program) as running:
         line(running)
-        for _ in range(3):
+        for _ in range(times):
             wait_for(lambda: not stands_still(policy))
             running.freeze()
             assert running.frozen
