@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -338,5 +340,37 @@ async def test_two_processes_never_measure_at_once(bed: Bed) -> None:
     first = Results(bed.state / "audit")
     with pytest.raises(UsageError, match="another process measures"):
         Results(bed.state / "audit")
-    first.close()
-    Results(bed.state / "audit").close()
+    later = Timer(0.1, first.close)
+    later.start()
+    Results(bed.state / "audit", patience=60).close()
+    later.join()
+
+
+def test_what_is_no_file_of_results_is_said_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "results.jsonl")
+    with pytest.raises(UsageError, match="no file; move it away"):
+        Results(tmp_path)
+    (tmp_path / "results.jsonl").unlink()
+    (tmp_path / "results.jsonl").mkdir()
+    with pytest.raises(UsageError, match="Is a directory; move it away"):
+        Results(tmp_path)
+
+
+async def test_on_a_full_disk_no_line_is_left_half_and_what_was_measured_stays(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await two_hunks(bed)
+    room, write = itertools.chain((1_000, 1_000, 20), itertools.repeat(0)), os.write
+
+    def little(file: int, data: bytes) -> int:
+        if not (left := next(room)):
+            raise OSError(errno.ENOSPC, "full")
+        return write(file, data[:left])
+
+    with monkeypatch.context() as full:
+        full.setattr(auditing.os, "write", little)
+        row = bed.audit(holds("ONE"))
+    assert len((bed.state / "audit/results.jsonl").read_text().splitlines()) == 2
+    assert (row.caught, row.measured, row.parts) == (0, 0, 3)
+    row = bed.audit()
+    assert (row.caught, row.measured, row.parts) == (2, 3, 3)

@@ -7,8 +7,10 @@ goes on measures what is not there. Nothing here writes the journal or needs the
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -49,7 +51,9 @@ IDLE = 2.0
 """Times a check's own timeout that it may take where everything else goes first."""
 MOST_NAMED = 200
 """Places that a row names."""
-
+AGAIN = 0.2
+"""Seconds between tries to be the one that measures."""
+_OPENED = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
 
 AFTER = (Phase.WORK, Phase.REPEAT, Phase.REGRESSION)
 """When a task's own checks run on its work."""
@@ -61,18 +65,23 @@ class Spent(Exception):
 
 
 class Results:
-    """What was measured, in a file that grows by a line a part. One process at a time writes it: UsageError."""
+    """What was measured, in a file that grows by a line a part. One process at a time writes it: UsageError where
+    another does for longer than the `patience`, in seconds, or where there is no such file to be had."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._file = os.open(folder / "results.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    def __init__(self, folder: Path, patience: float = 0.0) -> None:
+        place = folder / "results.jsonl"
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = os.open(place, _OPENED, 0o600)
+        except OSError as error:
+            raise UsageError(f"{place}: {error.strerror}; move it away") from error
+        try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise UsageError(f"{place}: this is no file; move it away")
+            self._lock(folder, time.monotonic() + patience)
+        except BaseException:
             os.close(self._file)
-            raise UsageError(
-                f"{folder.parent.parent}: another process measures the checks; see `proctor audit`"
-            ) from None
+            raise
         self.known: dict[str, Result] = {}
         with open(self._file, "rb", closefd=False) as file:
             kept = file.read()
@@ -83,14 +92,34 @@ class Results:
         if kept and not kept.endswith(b"\n"):
             os.write(self._file, b"\n")  # what a killed writer left half is a line of its own
 
+    def _lock(self, folder: Path, until: float) -> None:
+        while True:
+            try:
+                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    where = folder.parent.parent
+                    raise UsageError(f"{where}: another process measures the checks; see `proctor audit`") from None
+                time.sleep(AGAIN)
+
     @property
     def seconds(self) -> float:
         """What all of it took."""
         return sum(one.seconds for one in self.known.values())
 
     def add(self, one: Result) -> None:
+        """Spent where there is no room for it: no line is left half."""
+        line, end = msgspec.json.encode(one) + b"\n", os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, line)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise Spent from error
+        if written < len(line):
+            os.ftruncate(self._file, end)
+            raise Spent
         self.known[one.key] = one
-        os.write(self._file, msgspec.json.encode(one) + b"\n")
 
     def close(self) -> None:
         os.close(self._file)

@@ -45,6 +45,8 @@ TRIES = 3
 """Times that it is started for the same tasks, where it is killed."""
 GROUPED = 1.0
 """Seconds in which a sandbox's command is there."""
+HANDOVER = 60.0
+"""Seconds that the process of a killed supervisor has to end; with nothing but idle time that takes a while."""
 PATIENCE = 5.0
 """Seconds that what it ran has to be gone."""
 LONGEST = 1 << 20
@@ -105,6 +107,8 @@ async def beside(s: Session) -> None:
             try:
                 while tries and not await _measure(s):
                     tries -= 1
+                if not tries:
+                    _failed(s, f"its process was killed {TRIES} times")
             except (OSError, ValueError, msgspec.MsgspecError) as error:
                 _failed(s, str(error))
 
@@ -215,7 +219,7 @@ def measure(
         unsteady = contradicted(reader.rows(kinds=("judged",)))
     if contract.hash != state.contract:  # a worker may have written it, and it says what walls there are
         raise UsageError(f"{workspace / FILE}: it is not what the session ran by; `proctor run` takes it in first")
-    results = Results(folder / FOLDER)
+    results = Results(folder / FOLDER, HANDOVER if idle else 0.0)
     try:
         backend = choose(contract.sandbox.kind)
         auditor = Auditor(
