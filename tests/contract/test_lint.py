@@ -141,6 +141,39 @@ def test_an_agent_that_is_known_needs_an_upstream(explained: Explained, worker: 
     assert explained(asked + yaml.safe_dump(example)).unanswered == ()
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("approvals: {allow: ['read(*)', 'x(*)'], deny: ['x(*)']}",
+         "proctor.yaml:11: approvals.allow[1]: x(*) says nothing here: the same stands where it weighs more"),
+        ("approvals: {ask: 'shel(git push *)'}",
+         "proctor.yaml:11: approvals.ask: no agent has a tool shel; nearest: shell"),
+        ("approvals: {allow: ['mcp__files__look(*)', 'Bash(*)', 'sh?ll(*)', '*(*)']}", ""),
+    ],
+)  # fmt: skip
+def test_what_is_set_and_changes_nothing_is_told(explained: Explained, more: str, said: str) -> None:
+    assert "\n".join(explained(f"{WHOLE}{more}\n").warnings) == said
+
+
+def test_hosts_without_walls_and_a_model_that_is_never_used_are_told(explained: Explained) -> None:
+    told = explained(f"{WHOLE}sandbox: {{kind: none, hosts: [a.example]}}\n".replace("degrade, reserve: 10%", "park"))
+    assert told.warnings[1:] == (
+        "proctor.yaml:11: sandbox.hosts: without a sandbox every host can be reached, so naming some says nothing",
+        "proctor.yaml:2: worker.cheaper: is never used: no ceiling says degrade, and budget.at_soft no cheaper_model",
+    )
+
+
+def test_a_broken_task_list_is_told_with_its_lines_and_not_as_a_missing_one(
+    explained: Explained, tmp_path: Path
+) -> None:
+    fault = "tasks.json:1: not JSON: expecting value"
+    told = explained(facts=Facts(faults=(fault,)))
+    assert told.unanswered == (fault,)
+    (tmp_path / "tasks.json").write_text("[{]")
+    load(tmp_path)
+    assert explain(load(tmp_path), tmp_path, Facts(faults=(fault,))).unanswered == (fault,)
+
+
 def test_one_short_task_is_no_job_for_this(explained: Explained, tmp_path: Path) -> None:
     (tmp_path / "1.md").write_text("short")
     task = {"id": 1, "task": "x", "spec": "1.md"}

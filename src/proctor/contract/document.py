@@ -23,6 +23,13 @@ _DEEPEST = 20
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")}
 _NULLS = {"", "~", "null", "Null", "NULL"}
 
+_HINTS = (
+    ("mapping values are not allowed", "; a key ends with `: `, and a text that holds one goes in quotes"),
+    ("cannot start any token", "; put a text that begins with it in quotes"),
+    ("expected '<document start>'", "; write `key: value`, keys of one section with one indent"),
+    ("could not find expected ':'", "; a key ends with `: `"),
+)
+
 Value = dict[str, "Value"] | list["Value"] | str | None
 Place = tuple[str | int, ...]
 
@@ -112,7 +119,8 @@ def _events(text: str) -> Iterator[yaml.Event]:
         if "'\\t'" in (error.problem or ""):
             raise Unreadable("a tab; indent with spaces", line) from None
         reason = ", ".join(part for part in (error.context, error.problem) if part)
-        raise Unreadable(f"is not YAML: {' '.join(reason.split())}", line) from None
+        hint = next((hint for words, hint in _HINTS if words in reason), "")
+        raise Unreadable(f"is not YAML: {' '.join(reason.split())}{hint}", line) from None
 
 
 def _line(event: yaml.Event) -> int:

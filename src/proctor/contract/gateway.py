@@ -11,8 +11,11 @@ from proctor.contract.values import (
     Address,
     Billing,
     Family,
+    Header,
+    HeaderValue,
     KeyName,
     Money,
+    Name,
     OneOrMany,
     Record,
     Text,
@@ -27,11 +30,11 @@ class Upstream(Section):
     `keyring:SERVICE/USER`. It never enters the sandbox."""
     speaks: Annotated[tuple[Family, ...], OneOrMany()] = ()
     """The languages it understands: anthropic, openai, gemini. Left out: the one that its name says, else any."""
-    auth: Text | None = None
+    auth: Header | None = None
     """The header that the key goes into; `authorization` takes it as a bearer. Left out: the language's own."""
     query: dict[str, Text] = {}
     """Added to each request, such as Azure's `api-version`."""
-    headers: dict[str, Text] = {}
+    headers: dict[Header, HeaderValue] = {}
     billing: Billing = Billing.METERED
     """`subscription`: a login pays, not a price per call; cost is shown by list price and counts against no ceiling,
     unless `enforce_subscription` says so."""
@@ -56,7 +59,7 @@ class Price(Section):
 
 
 class Gateway(Section):
-    upstream: dict[str, Upstream] = {}
+    upstream: dict[Name, Upstream] = {}
     unknown_paths: UnknownPaths = UnknownPaths.MODELS
     record: Record = Record.META
     enforce_subscription: bool = False

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from proctor import jsonpath
-from proctor.contract.values import TIMEOUT, argv, relative_path
+from proctor.contract.values import TIMEOUT, argv, program, relative_path
 from proctor.contract.wrong import Wrong, of_type, only, wrong_at
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Artifact, Expect, Page, Schema
@@ -83,16 +83,10 @@ def page(value: object, loose: bool = False) -> Page | None:
     keys["url"] = _url(keys.pop("url", None), keys.pop("port", None), keys.pop("path", None))
     _told("run", argv, keys.get("run"))
     rule = _read(keys, Page, loose)
-    program("run", rule.run)
+    _told("run", program, rule.run)
     if not 100 <= rule.status <= 599:
         raise Wrong(("status",), "is not one that a server gives, such as 200")
     return rule
-
-
-def program(key: str, argv: tuple[str, ...]) -> None:
-    """Wrong where a command could not be started, whatever is there."""
-    if not argv or not argv[0].strip() or any("\0" in word for word in argv):
-        raise Wrong((key,), "must start with a program, and hold no NUL")
 
 
 def together(check: CheckFact) -> None:

@@ -16,9 +16,10 @@ from proctor.contract.model import Contract
 from proctor.contract.problems import A_CHECK, located
 from proctor.contract.queue import Queue, peek
 from proctor.contract.values import SandboxKind
+from proctor.contract.wrong import nearest
 from proctor.text import safe_line
 from proctor.units import format_size
-from proctor.words import Dimension
+from proctor.words import AtSoft, Dimension, Exhaustion
 
 SHORT_SPEC = 4_096
 """Bytes of a spec up to which one task fits one context with ease."""
@@ -102,6 +103,7 @@ def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> 
                 *_wrong_tool(workspace, queue, facts),
                 *_blast(contract, workspace),
                 *_loose_ends(contract, queue),
+                *_without_effect(contract),
                 *_without_price(contract, facts),
                 *_absent(contract, workspace),
             )
@@ -205,10 +207,31 @@ def _loose_ends(contract: Contract, queue: Queue) -> Iterator[str]:
         yield "state.protect: nothing is protected; name what the checks rest on (tests, fixtures), or it may be bent"
 
 
+TOOLS = ("shell", "read", "write", "search", "fetch", "host")
+"""Names of tools that every agent's own are mapped to; others are an agent's servers'."""
+
+
+def _without_effect(contract: Contract) -> Iterator[str]:
+    """What is set and changes nothing, each with its key."""
+    approvals, budget = contract.approvals, contract.budget
+    for name, above in (("allow", (*approvals.ask, *approvals.deny)), ("ask", approvals.deny), ("deny", ())):
+        for at, pattern in enumerate(getattr(approvals, name)):
+            tool = pattern.partition("(")[0]
+            if pattern in above:
+                yield f"approvals.{name}[{at}]: {pattern} says nothing here: the same stands where it weighs more"
+            if not set("*?") & set(tool) and tool not in (*TOOLS, "edit") and (near := nearest(tool, TOOLS, 0.75)):
+                yield f"approvals.{name}[{at}]: no agent has a tool {tool}; nearest: {near}"
+    if contract.sandbox.kind is SandboxKind.NONE and contract.sandbox.hosts:
+        yield "sandbox.hosts: without a sandbox every host can be reached, so naming some says nothing"
+    degrades = any(ceiling.on_exhaustion is Exhaustion.DEGRADE for ceiling in budget.ceilings.values())
+    if contract.worker.cheaper and not degrades and AtSoft.CHEAPER_MODEL not in budget.at_soft:
+        yield "worker.cheaper: is never used: no ceiling says degrade, and budget.at_soft no cheaper_model"
+
+
 def _without_price(contract: Contract, facts: Facts) -> Iterator[str]:
-    for model, nearest in facts.unpriced:
+    for model, other in facts.unpriced:
         key = "worker.model" if model == contract.worker.model else "worker.cheaper.model"
-        near = f"; nearest: {nearest}" if nearest else ""
+        near = f"; nearest: {other}" if other else ""
         yield (
             f"{key}: cost has a ceiling and no price is known of {model}{near}: its calls will be refused, and the "
             "session parks as `unpriced`; mend the name, or give its price in gateway.prices (0 is free)"

@@ -124,6 +124,13 @@ def _worker(document: Document) -> Iterator[tuple[Place, str]]:
     elif known and agent is None and document.at(("worker", "command")) is None:
         what = "the program, as a list of words such as [python, tools/agent.py]"
         yield ("worker", "command"), f"missing: {what}; or worker.agent: {' | '.join(known)}"
+    if agent is not None or kind in ("claude", "codex", "acp"):
+        for key in ("brief", "terminal"):
+            if document.at(("worker", key)) not in (None, "false", "no", "off"):
+                yield ("worker", key), "means nothing for an agent that is known, which gets its brief in its own way"
+    model = document.at(("worker", "model"))
+    if model is not None and document.at(("worker", "cheaper", "model")) == model:
+        yield ("worker", "cheaper", "model"), "is worker.model itself; name one that costs less"
 
 
 def _ceiling(dimension: Dimension, ceiling: object, cheaper: bool) -> Iterator[tuple[Place, str]]:
@@ -157,6 +164,9 @@ def _files(document: Document) -> Iterator[tuple[Place, str]]:
         path = str(PurePosixPath(given if isinstance(given, str) else State.model_fields[name].default))
         if path in seen:
             yield ("state", name), f"{path!r} is also {seen[path]}; each needs a file of its own"
+        for other, whose in seen.items():
+            if path.startswith(f"{other}/") or other.startswith(f"{path}/"):
+                yield ("state", name), f"{path!r} and {whose} cannot both be: one would be a folder"
         seen[path] = f"state.{name}"
 
 

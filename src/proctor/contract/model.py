@@ -27,6 +27,7 @@ from proctor.contract.values import (
     Channel,
     Duration,
     Git,
+    Goal,
     Hosts,
     OneOrMany,
     SandboxKind,
@@ -116,7 +117,7 @@ Notice = Annotated[Annotated[Channel, Tag("channel")] | Annotated[NotifyCommand,
 class Contract(Section):
     """The whole contract, as loaded. Four parts: state, budget, progress, termination."""
 
-    goal: Text
+    goal: Goal
     worker: Worker
     state: State = State()
     budget: Budget

@@ -91,6 +91,8 @@ class Faults:
         if detail["type"] == "missing":
             place = (*place, detail["loc"][-1])
         error = detail["ctx"]["error"] if detail["type"] == "value_error" else None
+        if detail["type"] == "too_short" and any(one[: len(place)] == place for one, _ in self._found):
+            return  # of what is in it, nothing could be read
         if isinstance(error, Wrong):
             self.add((*place, *error.place), error.what)
         else:
@@ -118,9 +120,12 @@ _MISSING = {
     "on_exhaustion": f"missing: what happens at this ceiling? {', '.join(Exhaustion)}",
     "run": "missing: the command, as a list of words such as [pytest, -q]",
 }
+_SUCH = {
+    "checks": "should be a list such as [{run: [pytest, -q]}]",
+    "notify": "should be a list such as [bell, {run: [./tell.sh]}]",
+}
 _WANTED = {
-    "model_type": "should hold keys of its own",
-    "dict_type": "should hold keys of its own",
+    "dict_type": "should be names with their values, such as {NAME: …}",
     "tuple_type": "should be a list such as [one, two]",
     "too_short": "should not be empty",
     "string_too_short": "should not be empty",
@@ -132,27 +137,37 @@ _WANTED = {
 
 def _message(detail: ErrorDetails, place: Place) -> str:
     kind = detail["type"]
-    if kind == "missing" or detail["input"] is None:
-        return _MISSING.get(str(place[-1]), "missing" if kind == "missing" else "has no value")
     if kind == "extra_forbidden":
         return _unknown_key(place)
+    if kind == "missing" or detail["input"] is None:
+        return _MISSING.get(str(place[-1]), "missing" if kind == "missing" else "has no value")
     if kind == "value_error":
         return str(detail["ctx"]["error"])
     if kind == "enum":
         options = [word.strip(" '") for word in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
-        near = nearest(str(detail["input"]), options)
+        if not isinstance(detail["input"], str):
+            return f"should be one of {', '.join(options)}"
+        near = nearest(detail["input"], options)
         hint = f", nearest: {near}" if near else ""
-        return f"{str(detail['input'])[:60]!r} is not one of {', '.join(options)}{hint}"
-    return _WANTED.get(kind) or detail["msg"].lower()
+        return f"{detail['input'][:60]!r} is not one of {', '.join(options)}{hint}"
+    if kind == "string_too_long":
+        return f"is longer than {detail['ctx']['max_length']:,} characters"
+    if kind == "model_type":
+        return f"should hold keys of its own: {', '.join(_valid(place))}"
+    return _SUCH.get(str(place[-1])) or _WANTED.get(kind) or detail["msg"].lower()
 
 
 def _unknown_key(place: Place) -> str:
-    *around, key = place
+    key = str(place[-1])
+    return unknown_key(key, _valid(place[:-1]), _home(Contract, key) or "")
+
+
+def _valid(place: Place) -> list[str]:
+    """The keys that there are at a place."""
     models: list[type[BaseModel]] = [Contract]
-    for step in around:
+    for step in place:
         models = _inside(models, step)
-    valid = [name for model in models for name in _keys(model)]
-    return unknown_key(str(key), valid, _home(Contract, str(key)) or "")
+    return [name for model in models for name in _keys(model)]
 
 
 def _keys(model: type[BaseModel]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from proctor.contract.values import (
     Argv,
     Commits,
     Duration,
+    OneFile,
     Patterns,
-    RelativePath,
     Size,
     Variables,
     Words,
@@ -50,10 +50,10 @@ class Environment(Section):
 class State(Section):
     """What survives a restart, a context reset, a new sandbox. Paths are relative to the workspace."""
 
-    tasks: RelativePath = "tasks.json"
-    plan: RelativePath = "PLAN.md"
-    progress: RelativePath = "PROGRESS.md"
-    rules: RelativePath = "RULES.md"
+    tasks: OneFile = "tasks.json"
+    plan: OneFile = "PLAN.md"
+    progress: OneFile = "PROGRESS.md"
+    rules: OneFile = "RULES.md"
     protect: Areas = ()
     """Files and folders that the worker can read and not write: what the checks rest on."""
     hide: Areas = ()

@@ -117,6 +117,10 @@ class Channel(StrEnum):
     DESKTOP = "desktop"
 
 
+_LONGEST_PATH, _LONGEST_NAME = 1024, 255
+"""Characters of a path, and bytes of one name in it."""
+
+
 class Amount:
     """A number as a person writes it (text or a number), read into its base unit and held between two bounds.
 
@@ -182,6 +186,13 @@ def argv(value: Any) -> Any:
     return value
 
 
+def program(words: tuple[str, ...]) -> tuple[str, ...]:
+    """A command that could be started, if its program is there. ValueError for any other."""
+    if not words or not words[0].strip() or "\n" in words[0] or any("\0" in word for word in words):
+        raise ValueError("must start with a program, and hold no NUL")
+    return words
+
+
 def relative_path(text: str) -> str:
     """A path inside the workspace, in its plain form. Raises `ValueError` for any other."""
     path = PurePosixPath(text)
@@ -191,9 +202,17 @@ def relative_path(text: str) -> str:
         raise ValueError(f"{text[:80]!r} leaves the workspace")
     if not text.isprintable():
         raise ValueError(f"{text[:80]!r} holds a control character")
+    if len(text) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
+        raise ValueError(f"{text[:80]!r} is longer than a path can be")
     if path.parts[:1] in ((".proctor",), (".git",)):
         raise ValueError(f"{text[:80]!r} lies in {path.parts[0]}, which no key may name")
     return str(path)
+
+
+def _file(text: str) -> str:
+    if text == ".":
+        raise ValueError("'.' is the whole workspace; name a file in it")
+    return text
 
 
 def _area(text: str) -> str:
@@ -236,6 +255,24 @@ def _address(text: str) -> str:
     return text.rstrip("/")
 
 
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[\w-]+", text):
+        raise ValueError(f"{text[:80]!r} is no name: letters, digits, - and _")
+    return text
+
+
+def _header(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", text):
+        raise ValueError(f"{text[:80]!r} is not the name of a header, such as x-api-key")
+    return text
+
+
+def _header_value(text: str) -> str:
+    if not text.isprintable() or not text.isascii():
+        raise ValueError("is not one line of plain characters, as a header has to be")
+    return text
+
+
 def _host(text: str) -> str:
     hosts.grant(text)
     return text
@@ -251,7 +288,11 @@ def _key_name(text: str) -> str:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Words = Annotated[tuple[Text, ...], OneOrMany()]
 _Word = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
-Argv = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(argv)]
+Argv = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(argv), AfterValidator(program)]
+Goal = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
+Name = Annotated[str, AfterValidator(_name)]
+Header = Annotated[Text, AfterValidator(_header)]
+HeaderValue = Annotated[Text, AfterValidator(_header_value)]
 
 Duration = Annotated[int, Amount(units.parse_duration, "1ms", "3650d")]
 """Milliseconds."""
@@ -268,6 +309,7 @@ Share = Annotated[int, Amount(units.parse_percent, "0%", "100%")]
 Percent = Annotated[int, Amount(units.parse_percent, "1%", "100%")]
 
 RelativePath = Annotated[Text, AfterValidator(relative_path)]
+OneFile = Annotated[RelativePath, AfterValidator(_file)]
 Areas = Annotated[tuple[Annotated[RelativePath, AfterValidator(_area)], ...], OneOrMany()]
 Patterns = Annotated[tuple[Annotated[Text, AfterValidator(_pattern)], ...], OneOrMany()]
 """In the language of `.gitignore`."""

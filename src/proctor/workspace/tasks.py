@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import msgspec
 
 from proctor.contract import kinds
-from proctor.contract.values import REPEATS, TIMEOUT, argv
+from proctor.contract.values import REPEATS, TIMEOUT, argv, program
 from proctor.contract.wrong import Wrong, nearest, of_type, only, spoken, unknown_key, wrong_at
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact, TaskFact
@@ -287,7 +287,10 @@ def _check(given: dict[str, Any], *place: str | int) -> CheckFact:
 def _fact(check: _Check) -> CheckFact:
     run = () if check.run is msgspec.UNSET else check.run
     if run:
-        kinds.program("run", run)
+        try:
+            program(run)
+        except ValueError as error:
+            raise wrong_at(("run",), error) from error
     given = {}
     for key, read in _READERS.items():
         try:
