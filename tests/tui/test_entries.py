@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as some
+from msgspec.structs import replace
 
 from proctor.journal import events as ev
 from proctor.journal.events import kind_of
@@ -139,7 +140,7 @@ def test_every_kind_of_row_that_is_news_is_told_in_one_line() -> None:
         ev.PlanRevised(rev="b", was="a", by="operator", changed=("task 3",), diff="--- task 3\n-one\x1b[0m\n+two"),
         ev.OracleFrozen(rev="b", changed=("tests/a.py",), diff="+1\n" * 20),
         ev.TaskMoved(task=3, status="blocked", why="plateau"),
-        ev.CheckpointTaken(id="c1", checkpoint=CheckpointKind.SAFETY, commit="a", tree="b"),
+        ev.CheckpointTaken(id="c1", checkpoint=CheckpointKind.ASKED, commit="a", tree="b"),
         ev.CheckpointConfirmed(id="c1", commit="a", tree="b", state="", files=1, ms=80),
         ev.CheckpointsPruned(ids=("c1",), why="keep"),
         ev.RolledBack(safety="c4", target="c2", way="rollback", changed=14),
@@ -217,3 +218,18 @@ def test_what_was_renamed_is_told_with_the_way_back_and_old_journals_are_told_to
     assert old is not None
     assert "lib/.git" in old.text
     assert "mv" not in old.text.split()
+
+
+def test_what_a_rollback_put_back_is_told_as_the_harness_did_it_and_once() -> None:
+    safety = ev.CheckpointTaken(id="c4", checkpoint=CheckpointKind.SAFETY, commit="", tree="", note="before it")
+    back = ev.RolledBack(safety="c4", target="c2", way="rollback", changed=3, mine=("a",))
+    verdict = replace(back, way="failed_verdict", mine=())
+    rows = (safety, back, verdict, replace(verdict, changed=0))
+    found = [entry and entry.text for entry in map(told, rows)]
+    kept = "what was there is kept as ◇ c4"
+    assert found == [
+        None,
+        f"rolled back to c2: 3 files put back, 1 edit of yours left in place; {kept}",
+        f"rolled back to c2 after a failed verdict: 3 files put back; {kept}",
+        None,
+    ]

@@ -404,7 +404,7 @@ def test_after_a_rollback_the_strip_stands_at_its_target_and_shows_what_is_ahead
     said = banner.banner(view)
     assert said
     assert said.headline.startswith("Rolled back to task 1")
-    assert "14 files changed" in said.lines[0]
+    assert "14 files put back" in said.lines[0]
     said = banner.banner(a_view(replace(rolled, rollbacks=(replace(back, mine=("a", "b"), paths=("c",)),))))
     assert said
     assert said.headline.startswith("1 path rolled back to task 1")

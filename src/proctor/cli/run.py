@@ -76,9 +76,11 @@ def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> i
     except ValueError as error:
         raise UsageError(f"--wait: {error}") from None
     refuse_own_log(workspace)
-    started = start_supervisor(workspace, arguments)
     if not is_headless(given):
+        print("proctor: starting …", file=sys.stderr)
+        start_supervisor(workspace, arguments)
         return screen(workspace, given)
+    started = start_supervisor(workspace, arguments)
     with Client(workspace) as client:
         code = follow_to_end(client, started, given.json, wait)
         if said := trouble(client):  # a worker's words, maybe, which have no place in the last line

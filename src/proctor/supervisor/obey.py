@@ -79,5 +79,5 @@ def describe(back: ev.RolledBack) -> str:
     parked = f"; {counted(len(back.parked), 'ignored file')} set aside" if back.parked else ""
     said = "".join(f"; {line}" for line in back.said[:1])
     more = f" (and {len(back.said) - 1} more to look at)" if len(back.said) > 1 else ""
-    changed = f"{counted(back.changed, 'file')} changed; what was there is kept as {back.safety}"
+    changed = f"{counted(back.changed, 'file')} put back; what was there is kept as {back.safety}"
     return f"{handles.stands(back.target, back.paths, len(back.mine))}: {changed}{parked}{said}{more}"

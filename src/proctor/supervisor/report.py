@@ -94,7 +94,8 @@ def went_back(s: Session, back: ev.RolledBack) -> None:
     mine = f"; {counted(len(back.mine), 'edit')} of the operator's left in place" if back.mine else ""
     taken = [str(task.id) for task in s.state.tasks if task.taken_back]
     found = f"before it: {back.safety}" + (f"; taken back: task {', '.join(taken)}" if taken else "")
-    entry(s, f"{back.way} to {back.target}", f"{counted(back.changed, 'file')} changed{mine}", found, "")
+    done = f"{counted(back.changed, 'file')} put back by the harness{mine}"
+    entry(s, f"{back.way} to {back.target}", done, found, "")
 
 
 def ended(s: Session, ending: Ending) -> None:

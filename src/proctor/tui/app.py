@@ -255,7 +255,8 @@ def ending(view: View) -> int:
 
 
 def farewell(view: View) -> str:
-    """The last line on the terminal: the same status word, what it took, and how to come back."""
+    """The last words on the terminal: the same status word, what it took, how to come back, and of a session that is
+    done what measures its checks."""
     path = shlex.quote(str(view.workspace))
     if view.state is None:
         gone = view.looked and not view.trouble
@@ -266,7 +267,6 @@ def farewell(view: View) -> str:
     if len(view.requests) > 1:
         waits = f"; {len(view.requests)} requests still wait"
     back = "comes back" if view.alive else "shows it again"
-    if view.status is SessionStatus.DONE and (hint := checks.hint(view.state, path)):
-        back += f"; {hint}"
     said = f"{view.project}: {headline[0].lower()}{headline[1:]} · {standing}{waits}; `proctor attach {path}` {back}"
-    return safe_line(said)
+    hint = checks.hint(view.state, path) if view.status is SessionStatus.DONE else ""
+    return "\n".join(safe_line(one) for one in (said, hint) if one)

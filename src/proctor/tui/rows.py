@@ -81,7 +81,7 @@ def _iteration_ended(e: ev.IterationEnded) -> Told:
 
 def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
     if e.checkpoint is CheckpointKind.SAFETY:
-        return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id}, everything {e.note or 'before a rollback'}", Role.DIM
+        return None  # the row of the rollback names it
     what = f"task {e.task}" if e.checkpoint is CheckpointKind.TASK else str(e.checkpoint)
     yet = "" if e.certainty is Certainty.CONFIRMED else "every file is still to be looked at"
     said = "".join(f" · {word}" for word in (e.name, e.note, yet) if word)
@@ -101,17 +101,18 @@ def _pruned(e: ev.CheckpointsPruned) -> Told:
 
 
 def _rolled_back(e: ev.RolledBack) -> Told:
+    """What the harness put back, in words that no worker's change is told in."""
     if e.failed:
         return "back", f"the {e.way} did not happen: {e.failed}", Role.DANGER
-    mine = f", {counted(len(e.mine), 'edit')} of yours left in place" if e.mine else ""
+    ways = {"undo": "rollback undone, back to", "redo": "rollback done again, to"}
+    way = ways.get(e.way, "rolled back to") + f" {e.target}" + (" after a failed verdict" * (e.way == "failed_verdict"))
+    if e.way == "failed_verdict" and not (e.changed or e.parked or e.mine or e.said):
+        return None  # there was nothing to put back
     only = f", of {counted(len(e.paths), 'path')} only" if e.paths else ""
+    mine = f", {counted(len(e.mine), 'edit')} of yours left in place" if e.mine else ""
     said = "".join(f"; {line}" for line in e.said)
-    ways = {"undo": "undone", "redo": "done again", "failed_verdict": "back after a failed verdict"}
-    return (
-        "back",
-        f"{ways.get(e.way, 'rolled back')} to {e.target}{only}, {counted(e.changed, 'file')} changed{mine}{said}",
-        Role.STRONG,
-    )
+    kept = f"what was there is kept as {CHECKPOINT[CheckpointKind.SAFETY]} {e.safety}"
+    return "back", f"{way}{only}: {counted(e.changed, 'file')} put back{mine}; {kept}{said}", Role.STRONG
 
 
 def _level_crossed(e: ev.LevelCrossed) -> Told:
@@ -163,7 +164,18 @@ def _request_closed(e: ev.RequestClosed) -> Told:
 
 
 def _order_taken(e: ev.OrderTaken) -> Told:
-    if e.outcome == "done" and e.verb in ("approve", "deny", "note", "rollback", "undo", "checkpoint", "extend"):
+    if e.outcome == "done" and e.verb in (
+        "approve",
+        "deny",
+        "note",
+        "rollback",
+        "undo",
+        "checkpoint",
+        "extend",
+        "pause",
+        "park",
+        "stop",
+    ):
         return None  # their own rows say it
     return "order", f"{e.verb} {e.outcome}" + (f": {e.detail}" if e.detail else ""), Role.DIM
 

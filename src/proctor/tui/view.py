@@ -207,7 +207,7 @@ def holding(view: View) -> frozenset[Need]:
         Need.AT_CEILING: view.ceiling is not None,
         Need.GOOD: view.good is not None,
         Need.UNDO: past.undo_target is not None,
-        Need.WARNED: bool(view.nested or state.quarantined or state.autorun),
+        Need.WARNED: bool(view.nested or state.quarantined or state.autorun or state.findings or state.suspicions),
         Need.REDO: past.redo_target is not None and rolled_back(view) is not None,
     }
     return frozenset(need for need, holds in facts.items() if holds)

@@ -46,7 +46,7 @@ def banner(view: View) -> Banner | None:
         ways = {"undo": "Rollback undone: back at", "redo": "Rolled back again to"}
         verbs = (("undo", "undo"), ("redo", "redo"), ("resume", "go on from here"), ("diff", "diff"))
         mine = f", {counted(len(rolled.mine), 'edit')} of yours left in place" if rolled.mine else ""
-        text = f"{counted(rolled.changed, 'file')} changed{mine}; {kept}"
+        text = f"{counted(rolled.changed, 'file')} put back{mine}; {kept}"
         way = f"{counted(len(rolled.paths), 'path')} rolled back to" if rolled.paths else "Rolled back to"
         return Banner(Role.TEXT, f"{ways.get(rolled.way, way)} {target}", (text,), verbs)
     if view.ceiling is not None:

@@ -74,7 +74,8 @@ def _path(state: State) -> tuple[list[CheckpointState], list[CheckpointState]]:
             before[one.id], now, ahead = now, one, []
             stood[one.id] = one
         elif (move := moves.get(one.id)) is not None:
-            ahead, stood[one.id] = [*path(), *ahead], now
+            ahead = [*path(), *(each for each in ahead if each.taken.checkpoint is not CheckpointKind.SAFETY)]
+            stood[one.id] = now
             now = stood.get(move.target, now)
             here = path()
             ahead = [each for each in ahead if each not in here and each.id != move.target] + (
