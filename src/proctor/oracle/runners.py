@@ -1,6 +1,7 @@
 """What the report of a test runner and its exit code prove. Pure.
 
-A command that starts no runner that is known is judged by its exit code and the contract's `expect`.
+A command that starts no runner that is known is judged by its exit code and the contract's `expect`; one that says that
+no test passed is no pass.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from proctor.oracle import witness
+from proctor.oracle import summaries, witness
 from proctor.oracle.commands import Kind
 from proctor.testids import holds
 from proctor.text import safe_line
@@ -74,6 +75,8 @@ def weigh(kind: Kind | None, code: int, report: Report | None, output: bytes) ->
     if kind is None:
         if why := _NOT_STARTED.get(code):
             return Verdict.INFRA, f"{why} (exit code {code})"
+        if code == 0 and (said := summaries.nothing_passed(output)):
+            return Verdict.FAILED, f"no test passed: {safe_line(said, ID_LIMIT)}"
         return (Verdict.PASSED if code == 0 else Verdict.FAILED), f"exit code {code}"
     if report is None:
         if kind is Kind.PYTEST and (code == _USAGE_ERROR or _NO_MODULE in output):
