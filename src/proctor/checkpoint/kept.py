@@ -64,7 +64,8 @@ def _without(git: Git, files: str, left_out: Collection[bytes]) -> str:
 def _clean(top: bytes, names: Set[bytes], umask: int) -> None:
     """Remove what has none of these names, or what git would not see to be changed, and give every folder the common
     mode and no attributes; no link is followed."""
-    folders = {parent for name in names for parent in parents(name)}
+    folders = {name.rpartition(b"/")[0] for name in names}
+    folders |= {parent for folder in folders for parent in parents(folder)}
     todo = [b""]
     while todo:
         folder = todo.pop()

@@ -226,10 +226,11 @@ def walk(
     folders = [top]
     while folders:
         folder = folders.pop()
+        place = f"{root}/{folder}"
         try:
-            if grant and (mode := stat.S_IMODE(os.lstat(root / folder).st_mode)) & stat.S_IRWXU != stat.S_IRWXU:
-                os.chmod(root / folder, mode | stat.S_IRWXU)
-            with os.scandir(root / folder) as entries:
+            if grant and (mode := stat.S_IMODE(os.lstat(place).st_mode)) & stat.S_IRWXU != stat.S_IRWXU:
+                os.chmod(place, mode | stat.S_IRWXU)
+            with os.scandir(place) as entries:
                 found = list(entries)
         except OSError:
             if lenient:

@@ -83,6 +83,11 @@ class Frozen:
         """Folders of test tools that are part of the tree."""
         return frozenset(filter(None, (discovery.vendored(item.path) for item in self.items)))
 
+    @cached_property
+    def harmless(self) -> set[str]:
+        """Paths that are known to change nothing of what the checks mean, whatever stands there."""
+        return set()
+
     def content(self, item: Item) -> Path:
         """Where the bytes of a frozen file are kept."""
         return self.folder / FILES / item.digest

@@ -21,6 +21,9 @@ from proctor.words import TamperKind
 _PARSE_LIMIT = 1 << 20
 """Bytes of a configuration file that are parsed; a larger one counts as changed."""
 
+_KNOWN = 200_000
+"""Paths of a tree that are remembered."""
+
 
 def undo(tree: Path, frozen: Frozen, absent: Callable[[], Collection[str]] = tuple) -> tuple[str, ...]:
     """Make a tree rest on the frozen set again; the paths that differed, sorted.
@@ -71,15 +74,28 @@ def clear(tree: Path, path: str) -> Path:
 
 
 def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
-    """Whether a file that was not frozen would change what the checks mean."""
-    return (
+    """Whether a file that was not frozen would change what the checks mean. What no content could make so is known
+    by its path the next time."""
+    if path in frozen.harmless:
+        return False
+    asked = False
+
+    def content() -> bytes:
+        nonlocal asked
+        asked = True
+        return read(tree / path)
+
+    foreign = (
         frozen.protects(path)
         or _is_in_the_way(path, frozen)
-        or discovery.is_added_discovery(path, lambda: read(tree / path), frozen.places)
-        or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, lambda: read(tree / path)))
-        or (frozen.awaits(path) and mentions.says_more(path, read(tree / path)))
+        or discovery.is_added_discovery(path, content, frozen.places)
+        or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, content))
+        or (frozen.awaits(path) and mentions.says_more(path, content()))
         or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
     )
+    if not (foreign or asked) and len(frozen.harmless) < _KNOWN:
+        frozen.harmless.add(path)
+    return foreign
 
 
 def _is_in_the_way(path: str, frozen: Frozen) -> bool:

@@ -1,9 +1,10 @@
-"""What an iteration's change did to checks: looked at after the verdict, written beside it."""
+"""What an iteration's change did to checks: looked at while these run, written beside their verdict."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,34 +20,62 @@ from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
 from proctor.words import RequestKind, Response, TaskStatus, Verdict
 
+Rows = list[ev.Tampered | ev.Suspected]
+
 MOST_PATHS = 200
 MOST_HUNKS = 5
 """Hunks that a request shows; the iteration's folder has all."""
 
 
-async def of(s: Session, acted: Acted, task: TaskState, judgement: Judgement) -> list[ev.Tampered | ev.Suspected]:
-    """The rows of what was tampered with and of what is suspected; none where a change is clean.
+@contextlib.asynccontextmanager
+async def beside(s: Session, acted: Acted, task: TaskState) -> AsyncIterator[Callable[[Judgement], Awaitable[Rows]]]:
+    """Looks at a change while its checks run; what this gives says the rows that come of it and of the verdict."""
+    before = _before(s)
+    begun: asyncio.Task[looking.Seen] | None = None
+    if before and before != acted.snapshot.tree:
+        begun = asyncio.create_task(_look(s, acted, task, before))
+    try:
+        yield lambda judgement: _rows(s, acted, task, judgement, begun)
+    finally:
+        if begun is not None and not begun.done():
+            begun.cancel()
 
-    What was held back or not looked at is looked at with it: it may still be there.
-    """
-    again = s.state.unlooked if s.terms.contract.progress.on_tampering is not OnTampering.RECORD else ""
-    before = again or (s.state.intent.tree if s.state.intent else "")
-    seen = looking.Seen()
-    if before and (before != acted.snapshot.tree or judgement.tampered):
-        names = s.terms.contract.state
-        what = looking.Looked(
-            before=before,
-            after=acted.snapshot.commit,
-            others=_others(s, acted.iteration),
-            laid_back=judgement.tampered,
-            told=(s.terms.contract.goal, task.task, *s.state.notes),
-            told_in=tuple(filter(None, (names.plan, names.rules, task.spec))),
-        )
-        folder = iteration_dir(s.state_dir, acted.iteration)
-        seen = await asyncio.to_thread(looking.look, what, s.frozen, s.store, folder)
-        if again and s.state.gamed_in and seen.unread:
-            seen = looking.Seen(tampering=seen.suspicion, own=True)
-    found: list[ev.Tampered | ev.Suspected] = []
+
+def _before(s: Session) -> str:
+    """The tree from which a change is looked at."""
+    return _again(s) or (s.state.intent.tree if s.state.intent else "")
+
+
+def _again(s: Session) -> str:
+    """The tree before what was held back or not looked at, if there is any: it may still be there."""
+    return s.state.unlooked if s.terms.contract.progress.on_tampering is not OnTampering.RECORD else ""
+
+
+async def _look(s: Session, acted: Acted, task: TaskState, before: str, laid_back: Sequence[str] = ()) -> looking.Seen:
+    names = s.terms.contract.state
+    what = looking.Looked(
+        before=before,
+        after=acted.snapshot.commit,
+        others=_others(s, acted.iteration),
+        laid_back=laid_back,
+        told=(s.terms.contract.goal, task.task, *s.state.notes),
+        told_in=tuple(filter(None, (names.plan, names.rules, task.spec))),
+    )
+    folder = iteration_dir(s.state_dir, acted.iteration)
+    return await asyncio.to_thread(looking.look, what, s.frozen, s.store, folder)
+
+
+async def _rows(
+    s: Session, acted: Acted, task: TaskState, judgement: Judgement, begun: asyncio.Task[looking.Seen] | None
+) -> Rows:
+    """The rows of what was tampered with and of what is suspected; none where a change is clean."""
+    seen = await begun if begun is not None else looking.Seen()
+    before = _before(s)
+    if before and judgement.tampered:  # these are told from the worker's own files, and by more than their difference
+        seen = await _look(s, acted, task, before, judgement.tampered)
+    if _again(s) and s.state.gamed_in and seen.unread:
+        seen = looking.Seen(tampering=seen.suspicion, own=True)
+    found: Rows = []
     paths = tuple(judgement.tampered[:MOST_PATHS])
     if paths or seen.tampering:
         kinds = tuple(tamper.kind(path, s.frozen) for path in paths)

@@ -221,9 +221,11 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     if task is None or task.status is TaskStatus.DONE:
         return None
     report.conflicts(s, acted.iteration, acted.task)
-    judgement = await judging.of_work(s, acted, task)
+    async with evidence.beside(s, acted, task) as seen_with:
+        judgement = await judging.of_work(s, acted, task)
+        seen = await seen_with(judgement)
     mended = judgement.verdict is Verdict.PASSED and judging.only_repairs(s)
-    judging.record(s, acted, task, judgement, await evidence.of(s, acted, task, judgement), mended=mended)
+    judging.record(s, acted, task, judgement, seen, mended=mended)
     return None if mended else judgement
 
 
