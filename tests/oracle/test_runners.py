@@ -136,3 +136,15 @@ def test_what_ran_before_must_pass_after(
 )
 def test_the_last_words_name_the_failure(output: bytes, words: str) -> None:
     assert last_words(output).strip("\ufffd") == words
+
+
+def test_g2_a_recipe_whose_program_is_not_there_says_nothing_of_the_work() -> None:
+    for line in (
+        b"make: nose: No such file or directory",
+        b"/bin/sh: 1: nose: not found",
+        b"bash: line 1: nose: command not found",
+    ):
+        verdict, why = weigh(None, 2, None, line + b"\nmake: *** [Makefile:2: test] Error 127\n")
+        assert (verdict, why.partition(": ")[0]) == (Verdict.INFRA, "command not found (exit code 127 of a recipe)")
+    own = b"make: ./greet: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n"
+    assert weigh(None, 2, None, own)[0] is Verdict.FAILED

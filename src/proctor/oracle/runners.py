@@ -23,6 +23,13 @@ ID_LIMIT = 300
 _NO_MODULE = b"No module named pytest"
 _USAGE_ERROR = 4
 _NOT_STARTED = {126: "not executable", 127: "command not found"}
+_RECIPE = re.compile(rb"^g?make(?:\[\d+\])?: \*\*\* \[[^\n]*\] Error 127\r?$", re.MULTILINE)
+_NO_PROGRAM = re.compile(
+    rb"^(?:g?make(?:\[\d+\])?|[^\s:]*sh(?:: (?:line )?\d+)?): [^\s/:]+: "
+    rb"(?:No such file or directory|(?:command )?not found)\r?$",
+    re.MULTILINE,
+)
+"""A program that is looked for on PATH; one that is named by its folder may be the work itself."""
 
 _ERROR_LINE = re.compile(
     r"^\s*(?:[\w.]*(?:Error|Exception|Failure)\b|panic|fatal|FAIL|error\b|not ok\b)", re.IGNORECASE
@@ -75,6 +82,9 @@ def weigh(kind: Kind | None, code: int, report: Report | None, output: bytes) ->
     if kind is None:
         if why := _NOT_STARTED.get(code):
             return Verdict.INFRA, f"{why} (exit code {code})"
+        if code and _RECIPE.search(output) and (missing := _NO_PROGRAM.search(output)):
+            said = safe_line(missing[0], ID_LIMIT)
+            return Verdict.INFRA, f"command not found (exit code 127 of a recipe): {said}"
         if code == 0 and (said := summaries.nothing_passed(output)):
             return Verdict.FAILED, f"no test passed: {safe_line(said, ID_LIMIT)}"
         return (Verdict.PASSED if code == 0 else Verdict.FAILED), f"exit code {code}"
