@@ -203,7 +203,8 @@ async def ask_for_more(s: Session, desk: Desk, dimension: Dimension) -> Ending |
     used = s.account.figures().get(dimension, ev.Figure(0)).used
     limit = s.state.limit(dimension) or 0
     amounts = f"{format_amount(dimension, used)} of {format_amount(dimension, limit)} used"
-    opened = desk.opened(RequestKind.EXTENSION, f"more {dimension}?", amounts, dimension=dimension)
+    words = dimension.replace("_", " ")
+    opened = desk.opened(RequestKind.EXTENSION, f"more {words}?", amounts, dimension=dimension)
     granted = await answered(s, desk, opened, asking(opened))
     return None if granted else Ending(SessionStatus.PARKED, f"budget:{dimension}")
 

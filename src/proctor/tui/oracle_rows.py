@@ -76,11 +76,12 @@ def suspected(e: ev.Suspected) -> Told:
 
 
 def _findings(findings: tuple[ev.Finding, ...], more: int) -> str:
-    """The first findings, each with its line."""
+    """The first findings, each with its line, and the kinds of the others."""
     told = [f"{one.where}: {one.why or _TAMPERED.get(one.kind, one.kind)}" + (f" » {one.text}" if one.text else "")
             for one in findings[:2]]  # fmt: skip
     left = len(findings) - len(told) + more
-    return "; ".join(told) + (f"; and {left:,} more" if left else "")
+    kinds = ", ".join(dict.fromkeys(_TAMPERED.get(one.kind, one.kind.replace("_", " ")) for one in findings[2:]))
+    return "; ".join(told) + (f"; and {left:,} more" + (f": {kinds}" if kinds else "") if left else "")
 
 
 def exposed(e: ev.Exposed) -> Told:

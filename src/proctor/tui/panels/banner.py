@@ -160,6 +160,7 @@ def summary(view: View) -> tuple[str, tuple[str, ...]]:
     state = view.state
     assert state is not None
     why = " by you" if state.why == "operator" else f": {reason(state.why)}" if state.why else ""
+    why = "" if state.status is SessionStatus.ASKING else why  # what is asked is said where it waits
     return str(state.status).capitalize() + why, (_standing(view),)
 
 
