@@ -121,8 +121,8 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
             "tasks.json:1: task 1: timeout: unknown key here; it belongs in check",
         ),
         (
-            [{"id": 1, "task": "x", "check": {"run": ["a"]}, "iterations": 3}],
-            "tasks.json:1: task 1: iterations: unknown key here; it belongs in the contract's budget, as per_task",
+            [{"id": 1, "task": "x", "check": {"run": ["a"]}, "max_iterations": 3}],
+            "tasks.json:1: task 1: max_iterations: unknown key here; it belongs in the contract's budget, as per_task",
         ),
         ([{"id": 1, "task": "x", "spec": 3}], "tasks.json:1: task 1: spec: should be a text, not a whole number"),
         ([{"id": 1, "task": "x", "spec": "no.md"}], "tasks.json:1: task 1: spec: no.md: not found"),

@@ -245,7 +245,7 @@ def _tasks(workspace: Path, name: str, text: str, default: Sequence[CheckFact]) 
 def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) -> TaskFact:
     """A task as a fact. Raises `Wrong`."""
     for key in entry:
-        home = _ELSEWHERE.get(key, "")
+        home = _ELSEWHERE.get(key.removeprefix("max_"), "")
         if key not in _KEYS and (home or nearest(key, _KEYS, 0.8)):
             raise Wrong((key,), unknown_key(key, sorted(_KEYS), home))
     try:
