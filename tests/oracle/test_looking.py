@@ -9,6 +9,8 @@ import pytest
 
 from proctor.checkpoint.repository import Store
 from proctor.oracle import looking
+from proctor.oracle.gaming import find
+from proctor.oracle.gaming.change import Change
 from proctor.oracle.looking import Looked, look
 from proctor.words import Gaming, TamperKind
 
@@ -57,12 +59,24 @@ def test_a_frozen_file_and_the_worker_s_own_are_shown_by_their_hunks(watched: Wa
     told = [(one.kind, one.where, one.text) for one in seen.tampering]
     assert told == [
         (Gaming.SKIP, "tests/test_add.py:9", "@unittest.skip('x')"),
-        (TamperKind.CHANGED, "tests/__init__.py:1", "x = 1"),
         (Gaming.SNIFFING, "calc.py:5", 'return a + b if "pytest" in sys.modules else a - b'),
+        (TamperKind.CHANGED, "tests/__init__.py:1", "x = 1"),
     ]
     assert "+    @unittest.skip('x')" in seen.tampering[0].hunk
     kept = json.loads((watched.out / looking.KEPT).read_text())
-    assert [one["path"] for one in kept["tampering"]] == ["tests/test_add.py", "tests/__init__.py", "calc.py"]
+    assert [one["path"] for one in kept["tampering"]] == ["tests/test_add.py", "calc.py", "tests/__init__.py"]
+
+
+def test_many_findings_of_one_kind_hide_no_other() -> None:
+    cheats = {f"a{number:03}.py": "import os\n\nos._exit(0)\n" for number in range(250)}
+    cheats["z.py"] = "import sys\n\nx = 'pytest' in sys.modules\n"
+    found = find.look([Change(path, "", text) for path, text in cheats.items()])
+    assert len(found) == find.MOST
+    assert [(one.kind, one.path) for one in found[:3]] == [
+        (Gaming.EXIT, "a000.py"),
+        (Gaming.SNIFFING, "z.py"),
+        (Gaming.EXIT, "a001.py"),
+    ]
 
 
 def test_what_the_operator_wrote_meanwhile_is_not_the_worker_s(watched: Watched) -> None:

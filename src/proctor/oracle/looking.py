@@ -22,7 +22,7 @@ from proctor.journal.events import Finding
 from proctor.oracle import tamper
 from proctor.oracle.bench import shown
 from proctor.oracle.frozen import Frozen, Item
-from proctor.oracle.gaming.change import Language, is_test, language_of
+from proctor.oracle.gaming.change import Language, is_test, language_of, spread
 from proctor.text import safe_line
 from proctor.words import Gaming, Weight
 
@@ -134,12 +134,16 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     heavy += gamed
     light = [one.finding() for one in own if one.weight is Weight.SUSPICION]
     light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at") for path in left_out]
-    seen = Seen(tuple(heavy), tuple(light), bool(gamed))
+    seen = Seen(_spread(heavy), _spread(light), bool(gamed))
     if heavy or light:
         out.mkdir(parents=True, exist_ok=True)
         kept = msgspec.json.format(msgspec.json.encode({"tampering": seen.tampering, "suspicion": seen.suspicion}))
         (out / KEPT).write_bytes(kept)
     return seen
+
+
+def _spread(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(findings[at] for at in spread([one.kind for one in findings]))
 
 
 def is_ours(path: str, others: Collection[str] = ()) -> bool:

@@ -146,7 +146,8 @@ def shown(s: Session) -> dict[str, Any]:
 
 
 def _said(findings: Sequence[ev.Finding]) -> str:
-    more = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
+    others = ", ".join(dict.fromkeys(one.kind.replace("_", " ") for one in findings[1:]))
+    more = f", and {len(findings) - 1} more ({others})" if others else ""
     return f"{findings[0].where}: {findings[0].why or findings[0].kind}{more}" if findings else ""
 
 

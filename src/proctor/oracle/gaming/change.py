@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from proctor.words import Gaming, Weight
+from proctor.words import Gaming, TamperKind, Weight
 
 HUNK = 1_200
 """Characters of a hunk that are kept."""
@@ -187,3 +187,20 @@ def _beyond(lines: list[str], others: Iterable[str], start: int) -> list[tuple[i
         else:
             beyond.append((number, line))
     return beyond
+
+
+_TELLING = (
+    *(Gaming.EXIT, Gaming.EQUAL, Gaming.MASKED, Gaming.SKIP, Gaming.ASSERTION, Gaming.SNIFFING, Gaming.LITERAL),
+    *TamperKind,
+    Gaming.UNREAD,
+)
+"""Kinds of findings, those that say most by themselves first."""
+
+
+def spread(kinds: Sequence[str]) -> list[int]:
+    """In which order to tell findings of these kinds: one of each kind first, the most telling kinds before the others,
+    then the rest as it stands. What is cut off after that hides no kind."""
+    first = {kind: at for at, kind in reversed(list(enumerate(kinds)))}
+    order = {str(kind): at for at, kind in enumerate(_TELLING)}
+    lead = [first[kind] for kind in sorted(first, key=lambda kind: order.get(kind, len(order)))]
+    return lead + sorted(set(range(len(kinds))) - set(lead))

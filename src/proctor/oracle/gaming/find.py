@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proctor.oracle.gaming import lines, literals, pycode, pysniff, pytests, runs
-from proctor.oracle.gaming.change import Change, Found, Language
+from proctor.oracle.gaming.change import Change, Found, Language, spread
 from proctor.oracle.gaming.change import found as found_in
 from proctor.oracle.gaming.syntax import on_lines, parsed, shape
 from proctor.words import Gaming, Weight
@@ -26,7 +26,9 @@ def look(changes: Sequence[Change], tests: Mapping[str, str] | None = None, told
     gone = _gone(changes)
     found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
-    return sorted(found, key=lambda f: (f.weight is not Weight.TAMPERING, f.path, f.line))[:MOST]
+    found.sort(key=lambda f: (f.path, f.line))
+    weights = ([f for f in found if f.weight is weight] for weight in (Weight.TAMPERING, Weight.SUSPICION))
+    return [each[at] for each in weights for at in spread([f.kind for f in each])][:MOST]
 
 
 def _gone(changes: Iterable[Change]) -> frozenset[str]:
