@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.trees import remove_tree, scratch_folder, walk
+from proctor.trees import remove_tree, scratch_folder, sweep, walk
 
 OTHER = 65_534
 """A user that is not root, to whom the tree belongs."""
@@ -151,6 +151,25 @@ def test_what_cannot_be_removed_is_named_and_the_rest_goes(theirs: Path) -> None
     as_user(act)
     assert os.listdir(theirs / "tree") == ["kept"]
     assert (kept / "file").exists()
+
+
+def test_scratch_folders_whose_owner_was_killed_are_swept_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    other = tmp_path / "other"
+    (other / "kept").mkdir(parents=True)
+    for name in ("a-left", "b-left"):
+        (tmp_path / name / "copy").mkdir(parents=True)
+    (tmp_path / "a-link").symlink_to(other)
+    (tmp_path / "a-file").touch()
+    with scratch_folder("a-") as held:
+        sweep(("a-",), age=3_600)
+        assert (tmp_path / "a-left").exists(), "one that is made now may not be locked yet"
+        sweep(("a-",), age=0)
+        assert {one.name for one in tmp_path.iterdir()} == {held.name, "other", "b-left", "a-link", "a-file"}
+    assert (other / "kept").exists()
+    assert not held.exists()
 
 
 def test_a_scratch_folder_is_its_owners_and_goes_after_an_error(tmp_path: Path) -> None:

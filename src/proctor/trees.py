@@ -6,26 +6,55 @@ What a worker or a check leaves may be of any depth, closed to its owner, or ful
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import AnyStr
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _PASSES = 8
 """How often what would not go is tried anew: a full disk, or a folder that takes no more, may have room by then."""
 
 
 @contextlib.contextmanager
 def scratch_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
-    """A fresh folder for its owner only, below `parent` or the system's folder for temporary files; gone at the end."""
+    """A fresh folder for its owner only, below `parent` or the system's folder for temporary files; gone at the end.
+    Its lock is held meanwhile, and so is not once its owner was killed."""
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    held = os.open(folder, _FOLDER)
     try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield folder
     finally:
         remove_tree(folder)
+        os.close(held)
+
+
+def sweep(prefixes: tuple[str, ...], age: float = 60.0) -> None:
+    """Remove the scratch folders of these names that processes of this user left in the system's folder for temporary
+    files when they were killed, where nothing was made for so many seconds."""
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefixes):
+                with contextlib.suppress(OSError):
+                    _sweep(entry.path, age)
+
+
+def _sweep(path: str, age: float) -> None:
+    folder = os.open(path, _FOLDER)
+    try:
+        status = os.fstat(folder)
+        if status.st_uid == os.geteuid() and time.time() - status.st_ctime >= age:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_tree(path)
+    finally:
+        os.close(folder)
 
 
 def remove_tree(path: str | Path) -> list[str]:

@@ -23,6 +23,7 @@ from proctor.supervisor.act import count_output, watch_limits, watch_repositorie
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
 from proctor.supervisor.session import Options, Running, Session
+from proctor.trees import sweep
 from proctor.words import ExitCode, SessionStatus, Source
 from proctor.workspace.tree import Touch
 from proctor.workspace.watch import Watcher
@@ -31,6 +32,8 @@ FEED = 5
 """Changed paths of one moment that are named in the log."""
 BEAT = 0.1
 """Seconds between looks at the inbox, the clocks and the budgets."""
+SCRATCH = ("proctor-judge-", "proctor-audit-", "proctor-export-")
+"""Scratch folders that may hold copies of a workspace, by how their names begin."""
 TIDY_EVERY = 20.0
 """Seconds between looks at whether the store's packs have become many."""
 SIGNS_EVERY = 20
@@ -57,7 +60,8 @@ async def pulse(s: Session, desk: Desk) -> None:
 
 
 async def tidy(s: Session) -> None:
-    """Put the store's small packs together while nothing wants it."""
+    """Take away what killed supervisors left; then put the store's small packs together while nothing wants it."""
+    await asyncio.to_thread(sweep, SCRATCH)
     while True:
         await asyncio.sleep(TIDY_EVERY)
         try:

@@ -97,6 +97,7 @@ def be_idle() -> None:
 async def beside(s: Session) -> None:
     """Measure each task that is verified, for as long as the session lasts. Never ends by itself."""
     measured: object = None
+    await asyncio.to_thread(remove_tree, s.state_dir / FOLDER / BENCH)  # what a killed one left
     while True:
         await asyncio.sleep(LOOK_EVERY)
         done = {(task.id, task.checkpoint) for task in s.state.tasks if task.status is TaskStatus.DONE}
