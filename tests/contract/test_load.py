@@ -376,7 +376,7 @@ def test_the_state_is_read_from_a_contract_that_is_broken_elsewhere(write: Write
 def test_a_contract_that_is_a_pipe_or_cannot_be_opened_is_one_line_and_no_wait(tmp_path: Path) -> None:
     path = tmp_path / "proctor.yaml"
     os.mkfifo(path)
-    with pytest.raises(ContractError, match=r"^proctor\.yaml: is not a file$"):
+    with pytest.raises(ContractError, match=r"^proctor\.yaml: is not a plain file$"):
         load(tmp_path)
     path.unlink()
     path.mkdir()

@@ -86,7 +86,7 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
         ('[{"id": NaN, "task": "x"}]', "tasks.json:1: NaN is not a number that JSON knows"),
         ('[{"id": 1e999, "task": "x"}]', "tasks.json:1: 1e999 is not a number that JSON knows"),
         ('[{"id": 1, "id": 2, "task": "x"}]', "tasks.json:1: task 1: id: given twice in one object"),
-        ('[{"id": 1, "task": "\\ud800"}]', "tasks.json: holds half of a character pair (\\ud800 to \\udfff)"),
+        ('[{"id": 1, "task": "\\ud800"}]', "tasks.json:1: holds half of a character pair (\\ud800 to \\udfff)"),
         ([], "tasks.json:1: tasks: empty; write at least one task"),
         ({}, "tasks.json:1: tasks: missing; write a list of tasks, or one under this key"),
         ("7", "tasks.json:1: tasks: must be a list"),
@@ -113,6 +113,27 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
             "words such as [pytest, -q]; or an artifact, a page",
         ),
         (f'[{{"id": {"9" * 5000}, "task": "x"}}]', "tasks.json:1: a number of 5000 digits; write a shorter one"),
+        ([{"id": "a\nb", "task": "x"}], "tasks.json:1: task 1: id: should be a word that can be typed"),
+        ([{"id": 2**60, "task": "x"}], "tasks.json:1: task 1: id: should be at most 9007199254740992"),
+        ([{"id": 1.5, "task": "x"}], "tasks.json:1: task 1: id: should be a whole number or a text, not a fraction"),
+        (
+            [{"id": 1, "task": "x\0"}],
+            "tasks.json:1: task 1: task: holds a character that no file name or command can hold",
+        ),
+        ([{"id": 1, "task": "x" * 10_001}], "tasks.json:1: task 1: task: should be no longer than 10000 characters"),
+        (
+            '[\n{"id": 1, "task": "x"},\n]',
+            "tasks.json:3: not JSON: a value is missing: no comment and no comma after the last item may stand there",
+        ),
+        (
+            '{"id": 1, "task": "x"}\n{"id": 2, "task": "y"}',
+            "tasks.json:2: not JSON: more follows after its end; the tasks are one list, in [ ]",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": ["a"], "optional": True, "repeat": 2}}],
+            "tasks.json:1: task 1: check.repeat: means nothing beside `optional`, for such a check is never run again; "
+            "leave it out",
+        ),
         ([{"id": 1, "task": ""}], "tasks.json:1: task 1: task: should not be empty"),
         ([{"id": 1, "task": "x"}, {"id": "1", "task": "y"}], "tasks.json:1: id: 1 is used by tasks 1 and 2"),
         ([{"id": 1, "task": "x", "checks": {}}], "tasks.json:1: task 1: checks: unknown key, nearest: check"),

@@ -90,7 +90,7 @@ def _must_be_folder(given: argparse.Namespace) -> None:
         return
     option = _ID_GOES.get(given.verb)
     hint = f"; a checkpoint is named with {option}: proctor {given.verb} {option} {given.dir.name}" if option else ""
-    raise UsageError(f"{given.dir}: not a folder; name the project's folder{hint}")
+    raise UsageError(f"{safe_line(str(given.dir), 4096)}: not a folder; name the project's folder{hint}")
 
 
 def _meant(given: argparse.Namespace, extra: list[str]) -> str:

@@ -74,12 +74,12 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Unreadable("is not a file")
+                raise Unreadable("is not a plain file")
             content = file.read(largest + 1)
     except OSError as error:
         raise Unreadable(f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     if len(content) > largest:
-        raise Unreadable(f"is larger than {largest // 1024} KiB")
+        raise Unreadable(f"is larger than {largest // 1024} KiB, and should be a page or two")
     return content
 
 

@@ -6,6 +6,7 @@ Reading the list for a session is the workspace's business; here a list that can
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,10 +34,11 @@ def peek(workspace: Path, state: State) -> Queue:
     """The task list, else the items of the plan. Never raises."""
     tasks = workspace / state.tasks
     try:
-        if tasks.exists():
+        if os.path.lexists(tasks):
             return _of_list(read_bytes(tasks, _LARGEST))
         plan = workspace / state.plan
-        return Queue(total=len(_ITEM.findall(read_bytes(plan, _LARGEST).decode()))) if plan.exists() else Queue()
+        text = read_bytes(plan, _LARGEST).decode() if os.path.lexists(plan) else ""
+        return Queue(total=len(_ITEM.findall(text)))
     except (Unreadable, OSError, ValueError, RecursionError):
         return Queue(readable=False)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from proctor.contract import ground
+from proctor.contract.document import Unreadable, read_bytes
 from proctor.contract.load import load_state_only
 from proctor.contract.problems import FILE
 from proctor.contract.queue import peek
@@ -87,6 +88,11 @@ def init(workspace: Path) -> list[str]:
     """Write what is missing and name it, in order. Raises UsageError where that cannot be done."""
     if not workspace.is_dir():
         raise UsageError(f"{workspace}: the workspace is not a folder")
+    if os.path.lexists(workspace / FILE):
+        try:
+            read_bytes(workspace / FILE)
+        except Unreadable as error:
+            raise UsageError(f"{workspace / FILE}: {error}; move it away, and `proctor init` writes one") from None
     created = [FILE] if _write(workspace, FILE, _contract(workspace)) else []
     state = load_state_only(workspace)
     suite = ground.suite(workspace)
@@ -114,7 +120,9 @@ def _write(workspace: Path, name: str, text: str) -> bool:
     except OSError as error:
         if isinstance(error, FileExistsError) and os.path.lexists(path):
             return False
-        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        blocked = isinstance(error, FileExistsError | NotADirectoryError)
+        why = "a file is in the way of its folder" if blocked else (error.strerror or str(error)).lower()
+        raise UsageError(f"{path}: cannot be written: {why}") from None
     return True
 
 

@@ -74,8 +74,10 @@ _WANTED = {
     "object": "an object with keys of its own",
     "null": "null",
 }
+_GOT = {**_WANTED, "float": "a fraction"}
 _TYPES = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
 _LENGTH = re.compile(r"Expected `(\w+)` of length (>=|<=) (\d+)")
+_BOUND = re.compile(r"Expected `\w+` (>=|<=) (-?\d+)")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 _PLACE = re.compile(r"\[(\d+)\]|([^.\[\]$`]+)")
 
@@ -87,9 +89,12 @@ def of_type(error: msgspec.ValidationError) -> Wrong:
     if found := _MISSING.fullmatch(what):
         return Wrong((*place, found[1]), "missing")
     if found := _TYPES.fullmatch(what):
-        wanted = " or ".join(_WANTED.get(one, one) for one in found[1].split(" | ") if one != "null")
-        return Wrong(place, f"should be {wanted}, not {_WANTED.get(found[2], found[2])}")
+        kinds = [one for one in found[1].split(" | ") if one != "null" and (one, "float" in found[1]) != ("int", True)]
+        wanted = " or ".join(_WANTED.get(one, one) for one in kinds)
+        return Wrong(place, f"should be {wanted}, not {_GOT.get(found[2], found[2])}")
     if found := _LENGTH.fullmatch(what):
         few = found[2] == ">="
         return Wrong(place, "should not be empty" if few else f"should be no longer than {found[3]} characters")
-    return Wrong(place, re.sub("^Expected", "should be", what).replace("`", ""))
+    if found := _BOUND.fullmatch(what):
+        return Wrong(place, f"should be {'at least' if found[1] == '>=' else 'at most'} {found[2]}")
+    return Wrong(place, what)

@@ -62,3 +62,14 @@ def line_of_token(text: str, word: str) -> int:
     """The line of the first word, number or text that is written just so; 0 where there is none."""
     found = next((one.start() for one in _TOKEN.finditer(text) if one[0] == word), None)
     return 0 if found is None else text.count("\n", 0, found) + 1
+
+
+def line_of_half(text: str) -> int:
+    """The line of the first text that holds half of a character pair; 0 where there is none."""
+    for one in _TOKEN.finditer(text):
+        if one[0].startswith('"') and "\\u" in one[0]:
+            try:
+                json.loads(one[0]).encode()
+            except UnicodeEncodeError:
+                return text.count("\n", 0, one.start()) + 1
+    return 0

@@ -29,6 +29,11 @@ from proctor.workspace import files, lines
 _LARGEST_ID = 2**53
 _LONGEST = 40
 """Digits of a whole number; more of them say nothing that is needed here, and take long to read."""
+_NOT_JSON = {
+    "Expecting value": "a value is missing: no comment and no comma after the last item may stand there",
+    "Extra data": "more follows after its end; the tasks are one list, in [ ]",
+    "Invalid control character at": "a line break or tab inside a text; write \\n or \\t",
+}
 _MOST = 20
 """Faults that are told at once."""
 _ITEM = re.compile(r"( *)(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +(\S.*)")
@@ -64,7 +69,7 @@ class _Task(msgspec.Struct):
         Annotated[int, msgspec.Meta(ge=-_LARGEST_ID, le=_LARGEST_ID)]
         | Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     )
-    task: Annotated[str, msgspec.Meta(min_length=1)]
+    task: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000)]
     spec: str | None = None
     check: dict[str, Any] | list[dict[str, Any]] | None = None
 
@@ -217,9 +222,10 @@ def _parse(name: str, text: str) -> Any:
         value = json.loads(text, object_pairs_hook=unlike, parse_constant=refuse, parse_float=number, parse_int=whole)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
-        raise UsageError(f"{shown}:{error.lineno}: not JSON: {error.msg.lower()}") from error
+        raise UsageError(f"{shown}:{error.lineno}: not JSON: {_NOT_JSON.get(error.msg, error.msg.lower())}") from error
     except UnicodeEncodeError as error:
-        raise UsageError(f"{shown}: holds half of a character pair (\\ud800 to \\udfff)") from error
+        where = f"{shown}:{lines.line_of_half(text)}"
+        raise UsageError(f"{where}: holds half of a character pair (\\ud800 to \\udfff)") from error
     except RecursionError as error:
         raise UsageError(f"{shown}: nested too deeply") from error
     except ValueError as error:
@@ -253,8 +259,12 @@ def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) 
     except msgspec.ValidationError as error:
         wrong = of_type(error)
         raise Wrong(wrong.place, _MISSING[wrong.place] if wrong.what == "missing" else wrong.what) from error
+    if isinstance(task.id, str) and (not task.id.isprintable() or task.id != task.id.strip()):
+        raise Wrong(("id",), "should be a word that can be typed")
     if not task.task.strip():
         raise Wrong(("task",), "should not be empty")
+    if "\0" in task.task:
+        raise Wrong(("task",), "holds a character that no file name or command can hold")
     if task.spec:
         try:
             files.read(workspace, task.spec)
