@@ -30,7 +30,7 @@ PROGRAM = "must start with a program, and hold no NUL"
     ("old", "new", "said"),
     [
         # a check, and keys that mean nothing where they stand
-        ("checks:", "smoke: {run: [x], optional: true}, checks:", f"progress.smoke.optional: {ALONE} smoke check always"),
+        ("checks:", "smoke: {run: [x], optional: true}, checks:", f"progress.smoke.optional: {ALONE} smoke check"),
         ("checks:", "smoke: {run: [x], allow_vacuous: y}, checks:", f"progress.smoke.allow_vacuous: {ALONE} smoke"),
         ("-q]}", "-q]}, {run: [x], optional: On, repeat: 1}", "progress.checks[1].repeat: means nothing beside"),
         ("-q]}", "-q]}, {run: [x], optional: t, allow_vacuous: 1}", "checks[1].allow_vacuous: means nothing beside"),
