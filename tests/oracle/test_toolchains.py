@@ -286,7 +286,8 @@ def test_new_files_count_where_checks_start(project: Project, tree: Path) -> Non
 def test_what_frozen_files_name_is_frozen_if_it_is_called_like_a_check(project: Project) -> None:
     named = {
         "check.sh": "bash scripts/run-tests.sh && python app.py --selftest && sh deploy.sh\n",
-        "scripts/run-tests.sh": "node ci/report.js; python check_links.py\n",
+        "scripts/run-tests.sh": '. "$(dirname "$0")/lib.sh"; . ./work.sh\nnode ci/report.js; python check_links.py\n',
+        "scripts/lib.sh": "",
         "ci/report.js": "",
         "Makefile": "include build/rules.mk\n-include absent.mk\ntest:\n\t./tests.sh\n\tbash ../outside/test.sh\n",
         "build/rules.mk": "\tpytest -c build/py.cfg \\\n  && eslint -c lint.json\n",
@@ -302,7 +303,7 @@ def test_what_frozen_files_name_is_frozen_if_it_is_called_like_a_check(project: 
         "pytest.ini": "[pytest]\naddopts = -q -p no:cacheprovider -p own_plugin --path=x\n",
         "own_plugin.py": "",
     }
-    work = ("app.py", "deploy.sh", "check_links.py", "src/a.js", "pytest_shop.py", "lint.json", "work.js")
+    work = ("app.py", "deploy.sh", "check_links.py", "src/a.js", "pytest_shop.py", "lint.json", "work.js", "work.sh")
     for path, text in named.items():
         project.write(path, text)
     for path in work:

@@ -2,7 +2,8 @@
 
 A command may as well name the work itself (`bash deploy.sh --dry-run`), which must never be frozen: so of the scripts
 that are named only those count that are called or placed like tests and checks. What a make file includes, and what a
-runner is told to load beside the tests, counts by its name alone.
+runner is told to load beside the tests, counts by its name alone, and so does what a script reads into its own shell
+from the folder that it stands in.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ _TOLD = re.compile(
     r"(?<!\S)(?:--(?:require|import|loader|experimental-loader|file|config(?:-file)?|reporters?|preset|setup\w*)|-[rc])"
     r"(?:=|\s+)['\\]*(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:[cm]?[jt]sx?|jsonc?|py|ini|toml|cfg|conf|ya?ml))(?![\w./-])"
 )
+_SOURCED = re.compile(
+    r"""(?:^|[;&|])[ \t]*(?:\.|source)[ \t]+(?:[^\n;]{0,200}/)?["']?([\w.-]+)["']?[ \t]*(?=$|[;&|#])""", re.MULTILINE
+)
 _COMMANDS = re.compile(r'[;&|\n"]+')
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
@@ -65,11 +69,13 @@ def names_files(path: str) -> bool:
 def named(path: str, data: bytes) -> Iterator[str]:
     """The paths that a file names, as written: from its own folder, or from the workspace's top."""
     text = data[:LIMIT].decode(errors="replace")
-    name = path.rpartition("/")[2]
+    folder, _, name = path.rpartition("/")
     for command in _COMMANDS.split(text.replace("\\\n", " ")):
         if _STARTS.search(command):
             yield from _TOLD.findall(command)
     yield from (found for found in _SCRIPT.findall(text) if _is_of_checks(found))
+    if folder and name.endswith((".sh", ".bash", ".bats")):  # at the top it may be the work
+        yield from (f"{folder}/{found}" for found in _SOURCED.findall(text))
     if name in _OF_PYTEST:
         modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
         yield from (f"{module.replace('.', '/')}.py" for module in modules if _is_own_plugin(module))
