@@ -198,10 +198,10 @@ class Feed(threading.Thread):
         before = self._last
         lost = before.alive and not alive and not (state.supervisor and state.supervisor.ended)
         self._gone = self._gone + 1 if lost else 0
-        if self._gone != 1 or before.state is None:
+        gone = state.status is SessionStatus.INTERRUPTED
+        if before.state is None or (self._gone != 1 and not (gone and alive)):
             return state, alive
         status, why = before.state.status, before.state.why
-        gone = state.status is SessionStatus.INTERRUPTED
         return (with_fields(state, status=status, why=why) if gone else state), True
 
     def _rows(self, client: Client, state: State) -> list[Row]:
