@@ -161,7 +161,7 @@ def format_amount(dimension: Dimension, amount: int) -> str:
 
 def _text(written: Written, wanted: str) -> str:
     if isinstance(written, bool) or not isinstance(written, str | int | float):
-        raise ValueError(f"should be {wanted}")
+        raise ValueError(f"{written} is not {wanted}" if isinstance(written, bool) else f"should be {wanted}")
     text = str(written).strip()
     if not text or len(text) > _LONGEST:
         raise ValueError(f"{text[:_LONGEST]!r} is not {wanted}")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from proctor.contract.lint import MANY_FILES, Explanation, Facts, explain
+from proctor.approvals import requests
+from proctor.contract.lint import MANY_FILES, TOOLS, Explanation, Facts, explain
 from proctor.contract.load import load
 from proctor.contract.starter import init
 
@@ -153,6 +154,10 @@ def test_an_agent_that_is_known_needs_an_upstream(explained: Explained, worker: 
 )  # fmt: skip
 def test_what_is_set_and_changes_nothing_is_told(explained: Explained, more: str, said: str) -> None:
     assert "\n".join(explained(f"{WHOLE}{more}\n").warnings) == said
+
+
+def test_the_tools_that_are_known_are_those_that_approvals_judge() -> None:
+    assert {requests.SHELL, requests.READ, requests.WRITE, requests.FETCH, requests.HOST} <= set(TOOLS)
 
 
 def test_hosts_without_walls_and_a_model_that_is_never_used_are_told(explained: Explained) -> None:
