@@ -13,7 +13,7 @@ from proctor.contract.load import load
 from proctor.errors import Unrecoverable
 from proctor.sandbox.choose import passthrough
 from proctor.supervisor import enclosure, policies
-from proctor.supervisor.act import made_repositories
+from proctor.supervisor.watching import made_repositories
 
 CONTRACT = """\
 goal: try

@@ -19,7 +19,8 @@ from proctor.journal import events as ev
 from proctor.journal.state import State
 from proctor.journal.store import Fenced, Journal
 from proctor.supervisor.account import Account
-from proctor.supervisor.session import Options, Running, Session
+from proctor.supervisor.running import Running
+from proctor.supervisor.session import Options, Session
 from proctor.supervisor.steward import HELD_AT_MOST, SessionSteward
 from proctor.supervisor.terms import Terms
 from proctor.words import Api, CallEnd, Dimension, IterationEnd, RequestKind, SessionStatus, Source

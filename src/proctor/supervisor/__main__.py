@@ -19,10 +19,18 @@ from proctor.journal import events as ev
 from proctor.journal.store import Fenced
 from proctor.repository import aside
 from proctor.supervisor import auditor, inbox, judging, loop, process, report, startup
-from proctor.supervisor.act import count_output, watch_limits, watch_repositories, watch_signs
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
-from proctor.supervisor.session import Options, Running, Session
+from proctor.supervisor.running import Running
+from proctor.supervisor.session import Options, Session
+from proctor.supervisor.watching import (
+    count_output,
+    flush_stream,
+    show,
+    watch_limits,
+    watch_repositories,
+    watch_signs,
+)
 from proctor.trees import sweep
 from proctor.words import ExitCode, SessionStatus, Source
 from proctor.workspace.tree import Touch
@@ -51,8 +59,8 @@ async def pulse(s: Session, desk: Desk) -> None:
         await count_output(s)
         s.check_budget()
         s.spend()
-        s.show()
-        s.flush_stream()
+        show(s)
+        flush_stream(s)
         watch_limits(s)
         if beats % SIGNS_EVERY == 0:
             watch_signs(s)

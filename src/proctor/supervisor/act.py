@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
-from proctor.budget.dimensions import Usage as Tokens
 from proctor.checkpoint.repository import Snapshot
 from proctor.contract.problems import FILE
 from proctor.doors import door as doors
 from proctor.doors.gateway import tokens
 from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
-from proctor.journal.state import TaskState
-from proctor.journal.stream import AGENT, RAW, StreamWriter, iteration_dir, stream_path
+from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
 from proctor.oracle.bench import WALLED
 from proctor.repository import planted
 from proctor.sandbox.alone import Busy, alone
@@ -28,51 +24,23 @@ from proctor.sandbox.policy import GATEWAY, Policy
 from proctor.sandbox.running import Running as Sandbox
 from proctor.supervisor import covers, enclosure, policies
 from proctor.supervisor.desk import Desk
-from proctor.supervisor.looping import LoopWatch
-from proctor.supervisor.session import GRACE, STILL, Running, Session
+from proctor.supervisor.listening import Listener
+from proctor.supervisor.running import Running
+from proctor.supervisor.session import GRACE, STILL, Session
 from proctor.supervisor.steward import SessionSteward
-from proctor.text import safe_line
+from proctor.supervisor.watching import count_output
 from proctor.words import IterationEnd
-from proctor.worker.base import (
-    Ask,
-    Claim,
-    Note,
-    Result,
-    Started,
-    Tool,
-    Trouble,
-    TurnEnded,
-    Usage,
-    Withdrawn,
-    WorkerEvent,
-)
 from proctor.worker.dialect import Setting
 from proctor.worker.dialects import choose
 from proctor.worker.process import start
 from proctor.workspace import files
 
-LINGER = 60.0
-"""Seconds of silence after a claim before a worker that does not exit is ended; it counts as completed."""
 YOUNG = 5.0
 """A worker that fails within so many seconds without a sign of work has not started."""
-LOOK_EVERY = 2.0
-"""Seconds between looks for repositories that a running worker made."""
 BUSY_PAUSE = 0.5
 """Seconds between tries to have the workspace for one worker alone."""
-MOST_LOOKS_TOLD = 10
-"""Rows about the repositories that one worker makes."""
-MOST_NESTED = 200
-"""Of these, so many are named live."""
 BACK_OFF = (1.0, 3.0)
 """Seconds to wait after a first and a second failed start."""
-CHECK_EVERY = 0.01
-"""Seconds between looks at the budget while events come faster than that."""
-WORDS = (Note, Started, Trouble, TurnEnded)
-"""Events that are no sign of work."""
-MOST_CLAIMS = 100
-"""Claims of one iteration that become rows."""
-COUNTED_BYTES = 256 * 1024
-"""Output tokenised at once; beyond it, in a flood, bytes are divided by the ratio seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +88,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         enclosed = await _enclose(s, policies.for_worker(s, door, intent), folder)
         points = _points(s, enclosed.policy)
         over = asyncio.Event()
-        lines = _Listener(s, desk, intent)
+        lines = Listener(s, desk, intent)
         contract = s.terms.contract
         dialect = await asyncio.to_thread(choose, contract.worker, policies.asks(contract))  # loads its libraries
         worker = start(
@@ -217,33 +185,6 @@ async def put_right(s: Session, iteration: int) -> None:
         s.append(ev.Quarantined(iteration=iteration, paths=was, now=now, more=len(renamed) - len(was)))
 
 
-async def watch_repositories(s: Session) -> None:
-    """Say while a worker runs that it has made repositories. Looking takes a twentieth of the time at most."""
-    whose, told, rows = None, set[str](), 0
-    while True:
-        begun = time.monotonic()
-        running = s.running
-        if running is not None and running.before is not None:
-            found = await asyncio.to_thread(enclosure.new_repositories, s.workspace, running.before)
-            if running is not whose:
-                whose, told, rows = running, set(), 0
-            if (new := [name for name in found if name not in told]) and rows < MOST_LOOKS_TOLD:
-                rows += 1
-                s.log("git", made_repositories(new))
-            told.update(new)
-            running.nested = tuple(safe_line(name, 300) for name in found[:MOST_NESTED])
-            running.nested_more = len(found) - len(running.nested)
-        await asyncio.sleep(max(LOOK_EVERY, 20 * (time.monotonic() - begun)))
-
-
-def made_repositories(names: Sequence[str]) -> str:
-    """One line, however many there are."""
-    first = ", ".join(safe_line(name, 200) for name in names[:3])
-    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    what, where = ("repositories", "they are") if len(names) > 1 else ("a repository", "it is")
-    return f"the worker made {what}, {first}{more}: use no git there until {where} renamed"
-
-
 def _points(s: Session, policy: Policy) -> Points | None:
     """Where the covers of a worker will hang, and the contract as it is now; None where there are no covers."""
     if s.backend.name != WALLED:
@@ -279,127 +220,3 @@ async def _over(running: Running) -> Over:
     if result.signal:
         return IterationEnd.DIED, result.code, f"signal {result.signal}"
     return IterationEnd.EXITED, result.code, ""
-
-
-class _Listener:
-    """Turns a worker's lines into stream lines, spending, claims and requests."""
-
-    def __init__(self, s: Session, desk: Desk, intent: ev.IterationStarted) -> None:
-        self._s = s
-        self._desk = desk
-        self._intent = intent
-        self._agent = policies.is_agent(s.terms.contract)
-        self.circles = LoopWatch(s, intent.iteration, intent.task)
-
-    def on_line(self, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
-        running = self._s.running
-        if running is None:
-            return
-        running.last_sign = time.monotonic()
-        self._keep(running.stream, source, line, events)
-        if source == "stderr" and line.strip():
-            running.last_error = line[:500].decode("utf-8", "replace")
-        if all(isinstance(event, Note) for event in events):
-            running.claimed_at = None
-            if not self._agent:
-                running.said += line + b"\n"
-            return
-        running.events += sum(not isinstance(event, WORDS) for event in events)
-        for event in events:
-            self._on_event(running, event)
-        if running.last_sign - running.checked_at > CHECK_EVERY:
-            running.checked_at = running.last_sign
-            self._s.check_budget()
-
-    def _keep(self, stream: StreamWriter, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
-        """The line as it came, and what an agent's means in the words of the protocol, to be read."""
-        if self._s.terms.contract.worker.kind == "command":
-            return stream.add(source, line, type(events[0]).__name__.lower() if events else "")
-        if line:
-            stream.add(source, line, RAW if source == "stdout" else "")
-        inside = msgspec.json.encode(f"{self._s.workspace}/").removesuffix(b'"')
-        for event in events:
-            if isinstance(event, Tool | Result | Note | Trouble):
-                told = msgspec.json.encode(asdict(event)).replace(inside, b'"')  # paths as the operator knows them
-                stream.add(AGENT, told, type(event).__name__.lower())
-        return None
-
-    def _on_event(self, running: Running, event: WorkerEvent) -> None:
-        s = self._s
-        match event:
-            case Usage() if not self._agent:  # of an agent, the gateway knows better
-                used = Tokens(event.input, event.output, event.cache_read, event.cache_write)
-                s.account.report(event.model, used)
-            case Tool():
-                self.circles.called(event)
-                s.account.tools()
-                running.tool = event.name
-                running.tools += 1
-            case Result():
-                self.circles.came(event)
-            case Claim():
-                running.claimed_at = running.last_sign
-                self._claim(running, self._claimed(running.task if event.task is None else event.task), event)
-            case Ask():
-                self._desk.ask(event, running.iteration, running.task)
-            case Withdrawn():
-                self._desk.withdrawn(event.id)
-            case Trouble():
-                running.last_error = safe_line(event.text, 500)
-            case TurnEnded():
-                self._desk.withdrawn()
-                if not event.ok and event.why:
-                    running.last_error = safe_line(event.why, 500)
-
-    def _claimed(self, task: ev.TaskId) -> TaskState | None:
-        """The task that is meant; a worker knows its id as text, from `$PROCTOR_TASK`."""
-        return next((one for one in self._s.state.tasks if str(one.id) == str(task)), None)
-
-    def _claim(self, running: Running, task: TaskState | None, said: Claim) -> None:
-        """A claim about a task there is, when it is news; a flood of them is only in the stream."""
-        if task is not None and task.claim != said.status and running.claims < MOST_CLAIMS:
-            running.claims += 1
-            why = safe_line(said.why, 1_000)
-            self._s.append(ev.ClaimRecorded(iteration=running.iteration, task=task.id, status=said.status, why=why))
-
-
-async def count_output(s: Session, whole: bool = False) -> None:
-    """Count the tokens of what the worker printed since the last call, off the loop."""
-    async with s.counting:
-        running = s.running
-        if running is None or not running.said:
-            return
-        said, running.said = running.said, bytearray()
-        head = bytes(said[:COUNTED_BYTES])
-        count = await asyncio.to_thread(tokens.count_tokens, head, running.model)
-        s.account.estimate(generated=round(count * len(said) / len(head)))
-    if not whole:
-        s.check_budget()
-
-
-def watch_limits(s: Session) -> None:
-    """End a worker before the disk is full, or when the kernel began to end its processes for want of memory."""
-    running = s.running
-    if running is None or running.reason is not None:
-        return
-    s.disk.watch_growth()
-    if said := s.disk.said or running.worker.running.bounds.exceeded():
-        s.end_worker(IterationEnd.DIED, said)
-
-
-def watch_signs(s: Session) -> None:
-    """End a worker that shows no sign of life, or that finished and does not leave."""
-    running = s.running
-    if running is None or running.worker.running.frozen:
-        return
-    now = time.monotonic()
-    if s.state.limited is not None or (running.gateway and running.gateway.in_flight):
-        running.last_sign = now
-    cpu = running.worker.running.cpu_seconds()
-    if cpu > running.cpu + 0.05:
-        running.cpu, running.last_sign = cpu, now
-    if running.claimed_at is not None and now - max(running.claimed_at, running.last_sign) > LINGER:
-        s.end_worker(IterationEnd.LINGERED, f"silent for {LINGER:.0f} s after its claim")
-    idle = s.terms.contract.worker.idle / 1000
-    if now - running.last_sign > idle:
-        s.end_worker(IterationEnd.IDLE, f"no output, no file change, no CPU for {idle:.0f} s")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor import notify
 from proctor.budget.admission import CALLS
@@ -23,17 +23,14 @@ from proctor.checkpoint.repository import Store
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import Journal
-from proctor.journal.stream import StreamWriter
 from proctor.oracle.frozen import Frozen
 from proctor.progress.memory import KINDS, Memory, memory_from
 from proctor.repository import executed
 from proctor.repository.layout import Layout
-from proctor.repository.planted import Before
-from proctor.sandbox.points import Vigil
 from proctor.supervisor.account import Account
-from proctor.supervisor.authors import Hands
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.inbox import Order
+from proctor.supervisor.running import Running
 from proctor.supervisor.sweeping import Sweeper
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
@@ -49,19 +46,13 @@ from proctor.words import (
     SessionStatus,
     Step,
 )
-from proctor.worker.process import Worker
-from proctor.workspace.blast import Blast, LiveBlast
+from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
-
-if TYPE_CHECKING:  # a server takes half of what `run` needs to start
-    from proctor.doors.gateway.server import Gateway
-    from proctor.supervisor.looping import LoopWatch
 
 SPEND_EVERY = 1.0
 """Seconds between rows of spending; the live row is newer."""
 CLOCK_EVERY = 10.0
 """Seconds between rows of spending when only the clocks moved."""
-GAUGES_EVERY = 0.25
 STILL = (RequestKind.TOOL, RequestKind.HOST)
 """Requests of a worker: it stands still while one is open."""
 GRACE = 10.0
@@ -103,62 +94,6 @@ class Options:
     """A worker that asks is left unfrozen: to see whether it suspends by itself."""
 
 
-@dataclass(slots=True)
-class Running:
-    """The iteration whose worker is running."""
-
-    worker: Worker
-    stream: StreamWriter
-    iteration: int
-    task: ev.TaskId
-    model: str | None
-    over: asyncio.Event
-    began: float
-    last_sign: float
-    gateway: Gateway | None = None
-    circles: LoopWatch | None = None
-    reason: tuple[IterationEnd, str] | None = None
-    cpu: float = 0.0
-    claimed_at: float | None = None
-    said: bytearray = field(default_factory=bytearray)
-    tool: str = ""
-    tools: int = 0
-    claims: int = 0
-    checked_at: float = 0.0
-    events: int = 0
-    last_error: str = ""
-    held_calls: int = 0
-    refusal: Refused | None = None
-    ending: tuple[float, IterationEnd, str] | None = None
-    """When the worker is ended at the latest, how, and why: calls in flight end by themselves before."""
-    live: LiveBlast = field(default_factory=LiveBlast)
-    touched: bool = False
-    before: Before | None = None
-    nested: tuple[str, ...] = ()
-    nested_more: int = 0
-    vigil: Vigil | None = None
-    uncovered: bool = False
-    indexed: int = 0
-    indexed_at: float = 0.0
-    hands: Hands = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.hands = Hands(self.iteration)
-
-    @property
-    def suspended(self) -> bool:
-        """Whether it was ended because it does not stand still while a request waits; the request goes on waiting."""
-        return self.reason is not None and self.reason[0] is IterationEnd.SUSPENDED
-
-    def thaw(self) -> None:
-        """Let the worker go on, unless a cover is gone."""
-        if self.vigil is None:
-            self.worker.running.thaw()
-        elif not self.vigil.thaw():
-            return
-        self.last_sign = time.monotonic()
-
-
 @dataclass
 class Session:
     """Everything a supervisor holds while it lives."""
@@ -195,11 +130,12 @@ class Session:
     """What the last model call of the newest worker came to nothing by, if that was no doing of the worker's."""
     moved_in: int = 0
     """The last iteration in which something of the operator's was moved or replaced under a worker."""
+    shown_at: float = 0.0
+    """When the live rows were written last; monotonic."""
     _spent: dict[Dimension, ev.Figure] = field(default_factory=dict)
     _spent_at: float = 0.0
     _ceilings: tuple[Terms, Mapping[Dimension, int], list[Ceiling]] | None = None
     _said: set[str] = field(default_factory=set)
-    _gauges_at: float = 0.0
     _notices: set[asyncio.Task[Any]] = field(default_factory=set)
 
     # --- facts --------------------------------------------------------------------------------
@@ -486,39 +422,3 @@ class Session:
         if self.running and self.running.tools:
             count, self.running.tools = self.running.tools, 0
             self.append(ev.ToolCalled(iteration=self.running.iteration, name=self.running.tool, count=count))
-
-    def show(self) -> None:
-        """Overwrite the live rows."""
-        now = time.monotonic()
-        if now - self._gauges_at < GAUGES_EVERY:
-            return
-        self._gauges_at = now
-        self.account.sample()
-        limits = {c.dimension: c.limit for c in self.ceilings}
-        live: dict[str, dict[str, Any]] = {"gauges": self.account.gauges(limits), "worker": {"alive": False}}
-        if self.running is not None:
-            process = self.running.worker.running
-            live["worker"] = {
-                "pid": process.init_pid,
-                "alive": True,
-                "frozen": process.frozen,
-                "lines": self.running.stream.lines,
-                "cpu_s": self.running.cpu,
-                "model": self.running.model,
-                "calls": self.running.gateway.in_flight if self.running.gateway else 0,
-                "held": self.running.held_calls,
-                "nested": list(self.running.nested),
-                "nested_more": self.running.nested_more,
-            }
-        self.journal.write_live(**live)
-
-    def flush_stream(self) -> None:
-        """Give the running stream's lines to readers, and index it at a bounded rate."""
-        if self.running is None:
-            return
-        stream = self.running.stream
-        stream.flush()
-        now = time.monotonic()
-        if stream.lines != self.running.indexed and now - self.running.indexed_at > SPEND_EVERY:
-            self.running.indexed, self.running.indexed_at = stream.lines, now
-            self.journal.index_stream(self.running.iteration, stream.offset, stream.lines)
