@@ -90,6 +90,7 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
         ([], "tasks.json:1: tasks: empty; write at least one task"),
         ({}, "tasks.json:1: tasks: missing; write a list of tasks, or one under this key"),
         ("7", "tasks.json:1: tasks: must be a list"),
+        ('{"tasks": [{"id": 1, "task": "x"}],\n"taks": []}', "tasks.json:2: taks: unknown key, nearest: tasks"),
         ({"tasks": None}, "tasks.json:1: tasks: must be a list"),
         ([1], "tasks.json:1: task 1: must be an object with id, task and check"),
         ([{"task": "x"}], "tasks.json:1: task 1: id: missing: a number or a word that no other task has"),

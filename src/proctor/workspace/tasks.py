@@ -115,6 +115,8 @@ def entries(name: str, text: str) -> list[dict[str, Any]]:
     """The task objects of a `tasks.json`, as written; no id stands there twice."""
     tasks = _parse(name, text)
     if isinstance(tasks, dict):
+        if odd := next((key for key in tasks if key != "tasks" and nearest(key, ["tasks"], 0.8)), None):
+            raise UsageError(f"{_where(name, text, (odd,))}: {safe_line(odd)}: {unknown_key(odd, ['tasks'])}")
         if "tasks" not in tasks:
             raise UsageError(f"{safe_line(name)}:1: tasks: missing; write a list of tasks, or one under this key")
         tasks = tasks["tasks"]
