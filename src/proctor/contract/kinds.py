@@ -40,7 +40,7 @@ def expect(value: object, loose: bool = False) -> str | Expect | None:
     if not any((rule.text, rule.regex, rule.json, rule.golden)):
         raise ValueError("asks for nothing; name one of text, regex, json, golden")
     if rule.json:
-        _told("json", jsonpath.parse, rule.json)
+        told("json", jsonpath.parse, rule.json)
     elif rule.equals or rule.matches:
         raise Wrong(("equals" if rule.equals else "matches",), "is for what stands at a `json` path; name that")
     if rule.equals and rule.matches:
@@ -81,12 +81,20 @@ def page(value: object, loose: bool = False) -> Page | None:
     except ValueError as error:
         raise Wrong(("within",), error) from error
     keys["url"] = _url(keys.pop("url", None), keys.pop("port", None), keys.pop("path", None))
-    _told("run", argv, keys.get("run"))
+    told("run", argv, keys.get("run"))
     rule = _read(keys, Page, loose)
-    _told("run", program, rule.run)
+    told("run", program, rule.run)
     if not 100 <= rule.status <= 599:
         raise Wrong(("status",), "is not one that a server gives, such as 200")
     return rule
+
+
+def told(key: str, read: Any, text: Any) -> Any:
+    """What a reader makes of the value of a key. Wrong, with that key, where it cannot."""
+    try:
+        return read(text)
+    except ValueError as error:
+        raise wrong_at((key,), error) from error
 
 
 def together(check: CheckFact) -> None:
@@ -145,18 +153,11 @@ def _read(keys: dict[str, Any], kind: type[_Rule], loose: bool) -> _Rule:
         if text == "" and key in keys:
             raise Wrong((key,), "should not be empty")
         if key in ("regex", "matches") and text:
-            _told(key, _regex, text)
+            told(key, _regex, text)
     for key in ("path", "equals", "differs", "golden", "schema", "file"):
         if not (isinstance(rule, Expect) and key == "equals") and (path := getattr(rule, key, "")):
-            rule = msgspec.structs.replace(rule, **{key: _told(key, relative_path, path)})
+            rule = msgspec.structs.replace(rule, **{key: told(key, relative_path, path)})
     return rule
-
-
-def _told(key: str, read: Any, text: Any) -> Any:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise wrong_at((key,), error) from error
 
 
 def _regex(text: str) -> None:

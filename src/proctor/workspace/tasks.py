@@ -19,7 +19,7 @@ import msgspec
 
 from proctor.contract import kinds
 from proctor.contract.values import REPEATS, TIMEOUT, argv, program
-from proctor.contract.wrong import Wrong, nearest, of_type, only, spoken, unknown_key, wrong_at
+from proctor.contract.wrong import Wrong, nearest, of_type, only, spoken, unknown_key
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact, TaskFact
 from proctor.text import safe_line
@@ -53,6 +53,7 @@ class _Check(msgspec.Struct):
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
+    "run": lambda words: () if words is msgspec.UNSET else program(words),
     "timeout": lambda written: TIMEOUT.read(written) / 1000,
     "repeat": REPEATS.read,
     "expect": kinds.expect,
@@ -283,10 +284,7 @@ def _check(given: dict[str, Any], *place: str | int) -> CheckFact:
     """The check at a place of a task as a fact."""
     try:
         only(given, _Check.__struct_fields__)
-        try:
-            argv(given.get("run"))
-        except ValueError as error:
-            raise wrong_at(("run",), error) from error
+        kinds.told("run", argv, given.get("run"))
         for key, why in kinds.idle(given):
             raise Wrong((key,), why)
         return _fact(msgspec.convert(given, _Check))
@@ -297,18 +295,7 @@ def _check(given: dict[str, Any], *place: str | int) -> CheckFact:
 
 
 def _fact(check: _Check) -> CheckFact:
-    run = () if check.run is msgspec.UNSET else check.run
-    if run:
-        try:
-            program(run)
-        except ValueError as error:
-            raise wrong_at(("run",), error) from error
-    given = {}
-    for key, read in _READERS.items():
-        try:
-            given[key] = read(getattr(check, key))
-        except ValueError as error:
-            raise wrong_at((key,), error) from error
-    fact = CheckFact(run=run, optional=check.optional, allow_vacuous=check.allow_vacuous, **given)
+    given = {key: kinds.told(key, read, getattr(check, key)) for key, read in _READERS.items()}
+    fact = CheckFact(optional=check.optional, allow_vacuous=check.allow_vacuous, **given)
     kinds.together(fact)
     return fact
