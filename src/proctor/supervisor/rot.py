@@ -113,9 +113,8 @@ async def reopen(s: Session) -> Mapping[ev.TaskId, tuple[str, ...]]:
 async def ask(s: Session, desk: Desk, task: TaskState, gone: tuple[str, ...]) -> None:
     """The plan names what is gone. Granted: it stands all the same. Denied: the task is set aside until it is revised.
     If it is revised meanwhile, nothing is left to be asked."""
-    some = ", ".join(safe_line(name, 200) for name in gone[:3]) + (
-        f" and {len(gone) - 3} more" if len(gone) > 3 else ""
-    )
+    more = f" and {len(gone) - 3} more" if len(gone) > 3 else ""
+    some = ", ".join(safe_line(name, 200) for name in gone[:3]) + more
     opened = desk.opened(
         RequestKind.PLAN_ROT,
         f"task {task.id} names what is gone: {some}. Does the plan stand?",
@@ -142,7 +141,10 @@ async def _until_it_fits(s: Session, desk: Desk, task: ev.TaskId, opened: ev.Req
     names_of = s.terms.contract.state
 
     def seen() -> tuple[object, ...]:
-        return files.read_optional(s.workspace, names_of.tasks), told(s).rev, [there(s, path) for path in gone]
+        try:
+            return files.read_optional(s.workspace, names_of.tasks), told(s).rev, [there(s, path) for path in gone]
+        except UsageError as error:  # it is being written, or is no file of text just now
+            return (str(error),)
 
     before = seen()
     while True:
