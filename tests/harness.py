@@ -15,11 +15,12 @@ import sys
 import tempfile
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from proctor.cli.main import main
 from proctor.cli.registry import VERBS
@@ -27,8 +28,9 @@ from proctor.cli.run import start_supervisor
 from proctor.data import samples_dir
 from proctor.journal.events import Event, Row
 from proctor.journal.state import State
-from proctor.journal.store import NoJournal
+from proctor.journal.store import NoJournal, journal_path
 from proctor.supervisor.client import Client
+from proctor.supervisor.process import state_dir_of
 
 T = TypeVar("T")
 PROCTOR = [sys.executable, "-m", "proctor"]
@@ -51,6 +53,8 @@ def proctor(*words: object) -> subprocess.CompletedProcess[str]:
     costs more than most verbs. It is killed at its time."""
     command = [str(word) for word in words]
     _load()
+    for workspace in Workspace.all:
+        workspace.forget()  # SQLite's connections do not go along with a copy of a process
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
         if pid == 0:
@@ -96,8 +100,12 @@ def _become(command: list[str], out: int, err: int) -> NoReturn:
 class Workspace:
     """One workspace and what can be done with it from outside."""
 
+    all: ClassVar[weakref.WeakSet[Workspace]] = weakref.WeakSet()
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._reading: tuple[Client, tuple[int, int]] | None = None
+        Workspace.all.add(self)
         self.children: list[subprocess.Popen[str]] = []
         self.supervisors: list[subprocess.Popen[bytes]] = []
 
@@ -154,41 +162,49 @@ class Workspace:
         """`status --json`."""
         return dict(json.loads(self.proctor("status", "--json", check=True).stdout))
 
+    def client(self) -> Client | None:
+        """A client that stays open, as folding a journal again for each look at it costs; None before there is one."""
+        journal = journal_path(state_dir_of(self.path.resolve()))
+        try:
+            found = journal.stat()
+        except OSError:
+            return None
+        if self._reading and self._reading[1] != (found.st_dev, found.st_ino):
+            self.forget()
+        if self._reading is None:
+            try:
+                self._reading = Client(self.path), (found.st_dev, found.st_ino)
+            except NoJournal:
+                return None
+        return self._reading[0]
+
+    def forget(self) -> None:
+        """Close that client."""
+        if self._reading:
+            self._reading[0].close()
+        self._reading = None
+
     def state(self) -> State | None:
         """The folded state, as a client sees it; None before there is a journal."""
-        try:
-            with Client(self.path) as client:
-                return client.state()
-        except NoJournal:
-            return None
+        return client.state() if (client := self.client()) else None
 
     def live(self, key: str) -> dict[str, Any]:
         """A live row."""
-        try:
-            with Client(self.path) as client:
-                return client.live(key)
-        except NoJournal:
-            return {}
+        return client.live(key) if (client := self.client()) else {}
 
     def rows(self, *kinds: str) -> list[Row]:
         """The journal's rows of these kinds; none before there is a journal."""
-        try:
-            with Client(self.path) as client:
-                return list(client.rows(kinds=kinds))
-        except NoJournal:
-            return []
+        return list(client.rows(kinds=kinds)) if (client := self.client()) else []
 
     def events(self, *kinds: str) -> list[Event]:
         return [row.event for row in self.rows(*kinds)]
 
     def supervisor(self) -> int | None:
         """The pid of the living supervisor."""
-        try:
-            with Client(self.path) as client:
-                fact = client.state().supervisor
-                return fact.pid if fact and client.alive() else None
-        except NoJournal:
+        if not (client := self.client()):
             return None
+        fact = client.state().supervisor
+        return fact.pid if fact and client.alive() else None
 
     def processes(self) -> list[int]:
         """Everything alive that has to do with this workspace: by command line, folder or mounts."""
@@ -212,6 +228,7 @@ class Workspace:
         for supervisor in self.supervisors:
             supervisor.kill()
             supervisor.wait()
+        self.forget()
         wait_until(lambda: not self.processes(), "no process left", 20)
 
 
