@@ -55,6 +55,7 @@ def _of(
     else:
         yield from lines.look(change)
         yield from runs.look(change)
+    yield from runs.stand_in(change)
     yield from literals.look(change, wanted, known)
 
 

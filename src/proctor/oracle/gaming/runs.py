@@ -32,6 +32,21 @@ _NO_COMMAND = re.compile(r"\s*(?:-\s*)?(?:if|name|uses|needs|id|key|files?|path|
 _OFF = re.compile(r"^\s*(?:-\s*)?if\s*:\s*(?:\$\{\{\s*)?(?:false|0)\b|^\s*when\s*:\s*(?:never|manual)\b")
 
 
+_PROGRAMS = frozenset(
+    """grep egrep fgrep sed awk diff cmp cat head tail sort uniq wc cut tr find xargs jq curl git timeout env
+    sh bash dash python python3 pytest tox nox node npm npx pnpm yarn jest vitest mocha deno bun ruby rspec perl java
+    mvn gradle make cmake ctest go cargo rustc""".split()  # noqa: SIM905 - a list to read
+)
+"""What checks call by name alone. `test` is not among them: projects have scripts of that name."""
+
+
+def stand_in(change: Change) -> Iterator[Found]:
+    """A new file that is called like a program: a check that looks in its folder first runs it instead."""
+    name = change.path.rpartition("/")[2]
+    if change.before is None and change.after and name in _PROGRAMS:
+        yield found(change, Gaming.MASKED, W, 1, f"a check that looks for {name} here first runs this instead")
+
+
 def look(change: Change) -> Iterator[Found]:
     """What a change to a script, a make file, a CI file or a package's scripts does to the checks it runs."""
     if change.after is None:
