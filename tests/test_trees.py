@@ -19,10 +19,11 @@ OTHER = 65_534
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "tree"
     folder.mkdir()
-    return folder
+    yield folder
+    remove_tree(folder)  # pytest cannot where it is deep, and would try again after every later run
 
 
 def dig(top: Path, depth: int, name: str = "d") -> None:
