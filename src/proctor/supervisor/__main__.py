@@ -21,7 +21,7 @@ from proctor.repository import aside
 from proctor.supervisor import auditor, inbox, judging, loop, process, report, startup
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
-from proctor.supervisor.running import Running
+from proctor.supervisor.running import Running, is_later
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.watching import (
     count_output,
@@ -90,26 +90,33 @@ async def watch(s: Session) -> None:
                 s.log("watch", f"the watcher is down, the folder is walked instead: {why}" if why else "watching again")
             touches = [touch for touch in group if touch.path not in owned]
             s.timeline.touched.add(touch.path for touch in touches)
-            if s.running is not None and touches:
-                s.running.touched = True
-                s.running.last_sign = time.monotonic()
-                s.running.live.touch(t for t in touches if not aside.is_live(s.workspace, raw(t.path)))
-                blast = s.running.live.upon(s.blast)
-                s.account.blast(len(blast.files), blast.lines, blast.bytes, Source.ESTIMATED)
-                more = f" and {len(touches) - FEED} more" if len(touches) > FEED else ""
-                for touch in touches[:FEED]:
-                    s.running.stream.add("watch", f"{touch.kind} {touch.path}{more if touch is touches[0] else ''}")
-                attribute(s, s.running, touches)
-                s.check_budget()
+            if s.running is not None:
+                seen(s, s.running, touches)
 
 
-def attribute(s: Session, running: Running, touches: Iterable[Touch]) -> None:
-    """Write down what changed while the worker stood still: that is the operator's."""
+def seen(s: Session, running: Running, touches: Iterable[Touch]) -> None:
+    """What was touched since the worker was started; a rollback before it may be told only now."""
+    since = [(touch, changed_at(s.workspace / touch.path)) for touch in touches]
+    since = [(touch, changed) for touch, changed in since if is_later(changed, running.since)]
+    if not since:
+        return
+    running.touched = True
+    running.last_sign = time.monotonic()
+    running.live.touch(t for t, _ in since if not aside.is_live(s.workspace, raw(t.path)))
+    blast = running.live.upon(s.blast)
+    s.account.blast(len(blast.files), blast.lines, blast.bytes, Source.ESTIMATED)
     stood = running.worker.running.stood_at
-    still, moving = set[str](), set[str]()
-    for touch in touches:
-        changed = changed_at(s.workspace / touch.path)
-        (still if changed is not None and stood(changed) else moving).add(touch.path)
+    still = {touch.path for touch, changed in since if changed is not None and stood(changed)}
+    more = f" and {len(since) - FEED} more" if len(since) > FEED else ""
+    for place, (touch, _) in enumerate(since[:FEED]):
+        whose = " while the worker stood still" if touch.path in still else ""
+        running.stream.add("watch", f"{touch.kind} {touch.path}{whose}{'' if place else more}")
+    attribute(s, running, still, {touch.path for touch, _ in since} - still)
+    s.check_budget()
+
+
+def attribute(s: Session, running: Running, still: set[str], moving: set[str]) -> None:
+    """Write down what changed while the worker stood still: that is the operator's."""
     newest = s.state.checkpoints[-1].id if s.state.checkpoints else ""
     if (row := running.hands.touched(still, moving, newest)) is not None:
         s.append(row)

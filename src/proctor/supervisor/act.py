@@ -91,6 +91,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         lines = Listener(s, desk, intent)
         contract = s.terms.contract
         dialect = await asyncio.to_thread(choose, contract.worker, policies.asks(contract))  # loads its libraries
+        since = time.time_ns()
         worker = start(
             dialect,
             _setting(s, intent, brief),
@@ -102,7 +103,17 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         )
         now = time.monotonic()
         s.running = Running(
-            worker, stream, intent.iteration, intent.task, intent.model, over, now, now, gateway, before=enclosed.before
+            worker,
+            stream,
+            intent.iteration,
+            intent.task,
+            intent.model,
+            over,
+            now,
+            now,
+            gateway,
+            before=enclosed.before,
+            since=since,
         )
         s.running.circles = lines.circles
         s.running.vigil = _vigil(s, points, worker.running)

@@ -22,6 +22,17 @@ if TYPE_CHECKING:  # a server takes half of what `run` needs to start
     from proctor.supervisor.session import Refused
 
 
+TICK, WHOLE = 10_000_000, 2_000_000_000
+"""How late (ns) the time of a change may be by the kernel's clock, and where a file system keeps whole seconds."""
+
+
+def is_later(changed: int | None, since: int) -> bool:
+    """Whether what changed at a time (ns; None: not known) can have been changed after `since`."""
+    if changed is None:
+        return True
+    return changed + (TICK if changed % 1_000_000_000 else WHOLE) > since
+
+
 @dataclass(slots=True)
 class Running:
     """The iteration whose worker is running."""
@@ -59,6 +70,8 @@ class Running:
     uncovered: bool = False
     indexed: int = 0
     indexed_at: float = 0.0
+    since: int = 0
+    """Just before it was started, in ns since the epoch."""
     hands: Hands = field(init=False)
 
     def __post_init__(self) -> None:

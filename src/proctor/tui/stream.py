@@ -39,7 +39,7 @@ def from_stream(lines: Iterable[StreamLine]) -> list[Entry]:
 
 def _raw(one: StreamLine) -> Entry:
     text = safe_line(one.text, BODY) + (f" … {counted(one.cut, 'byte')} more" if one.cut else "")
-    word = {"stderr": "err", "harness": "proctor"}.get(one.source, "")
+    word = {"stderr": "err", "harness": "proctor", "watch": "file"}.get(one.source, "")
     return Entry(one.at, Kind.RAW, word, text, Role.DIM, 2)
 
 
