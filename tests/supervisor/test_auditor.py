@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -13,8 +16,12 @@ from proctor.cli.run import flags
 from proctor.contract.load import load
 from proctor.errors import UsageError
 from proctor.journal import events as ev
+from proctor.journal.state import TaskState
 from proctor.journal.store import Journal
+from proctor.supervisor import auditor
 from proctor.supervisor.auditor import offline
+from proctor.supervisor.session import Session
+from proctor.words import TaskStatus
 
 CONTRACT = """\
 goal: Try it
@@ -62,6 +69,51 @@ def test_nothing_is_run_by_a_contract_that_the_session_did_not_take_in(tmp_path:
     contract.write_text(f"{CONTRACT}sandbox: {{kind: none}}\n")
     with pytest.raises(UsageError, match="not what the session ran by"):
         offline(tmp_path, 1.0, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("codes", "told", "runs"),
+    [
+        ([0, 0], ["", "c2"], 2),  # a rollback and its undo came while it ran
+        ([1, 0], [None, None], 1),
+        ([-9, -9, -9, 0], [None] * 4, 3),
+        ([-9, 0], [None, "c2"], 2),
+    ],
+)
+async def test_what_was_verified_is_measured_until_it_is_told_or_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, codes: list[int], told: list[str | None], runs: int
+) -> None:
+    task = TaskState(id=1, task="t", status=TaskStatus.DONE, checkpoint="c2")
+    state = SimpleNamespace(tasks=(task,), audited=())
+    lines: list[str] = []
+    s = SimpleNamespace(
+        state=state,
+        state_dir=tmp_path,
+        options=SimpleNamespace(audit=True),
+        terms=SimpleNamespace(contract=SimpleNamespace(progress=SimpleNamespace(audit=1))),
+        disk=SimpleNamespace(said=""),
+        log_once=lambda _, text: lines.append(text),
+    )
+    ran: list[int] = []
+    enough = asyncio.Event()
+
+    async def measure(_: object) -> int:
+        if (row := told[len(ran)]) is not None:
+            state.audited = (ev.Audited(task=1, checkpoint=row),)
+        ran.append(codes[len(ran)])
+        if len(ran) == runs:
+            enough.set()
+        return ran[-1]
+
+    monkeypatch.setattr(auditor, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(auditor, "_measure", measure)
+    beside = asyncio.create_task(auditor.beside(cast("Session", s)))
+    await enough.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    beside.cancel()
+    assert len(ran) == runs
+    assert lines == (["the checks could not be measured: its process was killed 3 times"] if runs == 3 else [])
 
 
 def test_a_demo_measures_nothing() -> None:

@@ -97,30 +97,38 @@ def be_idle() -> None:
 async def beside(s: Session) -> None:
     """Measure each task that is verified, for as long as the session lasts. Never ends by itself."""
     measured: object = None
+    code = 0
     await asyncio.to_thread(remove_tree, s.state_dir / FOLDER / BENCH)  # what a killed one left
     while True:
         await asyncio.sleep(LOOK_EVERY)
         done = {(task.id, task.checkpoint) for task in s.state.tasks if task.status is TaskStatus.DONE}
         wanted = s.options.audit and s.terms.contract.progress.audit and not s.disk.said
-        if wanted and done and done != measured:
-            measured = done
-            tries = TRIES
-            try:
-                while tries and not await _measure(s):
-                    tries -= 1
-                if not tries:
-                    _failed(s, f"its process was killed {TRIES} times")
-            except (OSError, ValueError, msgspec.MsgspecError) as error:
-                _failed(s, str(error))
+        told = {(one.task, one.checkpoint) for one in s.state.audited}
+        missed = code == 0 and not done <= told  # a rollback, and its undo, may have come while it ran
+        if wanted and done and (done != measured or missed):
+            measured, code = done, await _tried(s)
+
+
+async def _tried(s: Session) -> int:
+    """Run the process, anew where it is killed; the exit code of the last, 1 where there was none."""
+    code = 1
+    try:
+        for _ in range(TRIES):
+            if (code := await _measure(s)) >= 0:
+                return code
+        _failed(s, f"its process was killed {TRIES} times")
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        _failed(s, str(error))
+    return code
 
 
 def _failed(s: Session, why: str) -> None:
     s.log_once("audit", f"the checks could not be measured: {safe_line(why, 300)}")
 
 
-async def _measure(s: Session) -> bool:
-    """Run the process and write its rows; whatever ends this ends it, and takes its copies away. False if it was
-    killed."""
+async def _measure(s: Session) -> int:
+    """Run the process and write its rows; whatever ends this ends it, and takes its copies away. Its exit code, below 0
+    if it was killed."""
     with scratch_folder("proctor-audit-") as scratch:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -146,7 +154,7 @@ async def _measure(s: Session) -> bool:
             await child.wait()
             await asyncio.to_thread(_end_checks)
             await asyncio.to_thread(remove_tree, s.state_dir / FOLDER / BENCH)
-        return child.returncode is None or child.returncode >= 0
+        return child.returncode or 0
 
 
 def _end_checks() -> None:
