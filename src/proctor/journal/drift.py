@@ -30,7 +30,7 @@ MOST = 50
 """Regressions, rotten tasks and answers that are remembered, of each the last."""
 CONFIRMED = 5_000
 """Gone names that the operator holds to: what is forgotten is asked again."""
-NO_WORD = frozenset({Verdict.INFRA, Verdict.VACUOUS})
+NO_WORD = frozenset({Verdict.INFRA, Verdict.VACUOUS, Verdict.UNSTABLE})
 """Verdicts that say nothing of a claim."""
 
 

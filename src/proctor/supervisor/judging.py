@@ -34,7 +34,6 @@ BENCH = "bench"
 """The folder of the copy that is judged, kept while a supervisor is up."""
 SAYS_NOTHING = frozenset({Verdict.PASSED, Verdict.INFRA, Verdict.UNSTABLE})
 """Verdicts that make no claim false."""
-FALSE_WORDS = frozenset({"done", "complete", "completed", "finished", "success"})
 
 
 async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder: Path) -> Judgement:
@@ -201,7 +200,6 @@ def never_ran(judgement: Judgement) -> bool:
 def record(
     s: Session,
     acted: Acted,
-    task: TaskState,
     judgement: Judgement,
     seen: Sequence[ev.Tampered | ev.Suspected],
     *,
@@ -215,7 +213,8 @@ def record(
     where["act_seconds"] = acted.ended.active_ms / 1000
     rows: list[ev.Event] = [judged(judgement, acted.snapshot.tree, **where)]
     rows += seen
-    claimed_done = (task.claim or "").lower() in FALSE_WORDS
+    said = s.state.drift.said
+    claimed_done = said is not None and (said.iteration, said.task) == (acted.iteration, acted.task)
     if claimed_done and judgement.verdict not in SAYS_NOTHING:
         rows.append(ev.FalseClaim(iteration=acted.iteration, task=acted.task, verdict=judgement.verdict))
     s.append(*rows)

@@ -225,7 +225,7 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
         judgement = await judging.of_work(s, acted, task)
         seen = await seen_with(judgement)
     mended = judgement.verdict is Verdict.PASSED and judging.only_repairs(s)
-    judging.record(s, acted, task, judgement, seen, mended=mended)
+    judging.record(s, acted, judgement, seen, mended=mended)
     return None if mended else judgement
 
 
