@@ -195,7 +195,7 @@ def test_findings_are_told_by_place_reason_and_line() -> None:
     frozen = ev.Finding(kind="changed", path="tests/t.py", line=1, text="x = 1")
     entry = told(ev.Tampered(iteration=1, task=1, paths=(), findings=(found, frozen, found), more=4))
     assert entry
-    assert entry.text == ("a.py:2: it leaves » os._exit(0); tests/t.py:1: frozen files changed » x = 1; and 5 more: exit")
+    assert entry.text == "a.py:2: it leaves » os._exit(0); tests/t.py:1: frozen files changed » x = 1; and 5 more: exit"
     suspected = told(ev.Suspected(iteration=1, task=1, findings=(found,)))
     assert suspected
     assert (suspected.word, suspected.text) == ("suspect", "a.py:2: it leaves » os._exit(0)")
