@@ -83,8 +83,9 @@ def test_nothing_is_run_by_a_contract_that_the_session_did_not_take_in(tmp_path:
 async def test_what_was_verified_is_measured_until_it_is_told_or_cannot_be(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, codes: list[int], told: list[str | None], runs: int
 ) -> None:
-    task = TaskState(id=1, task="t", status=TaskStatus.DONE, checkpoint="c2")
-    state = SimpleNamespace(tasks=(task,), audited=())
+    task = TaskState(id=1, task="t", checks=(ev.CheckFact(run=("x",)),), status=TaskStatus.DONE, checkpoint="c2")
+    unchecked = TaskState(id=2, task="u", status=TaskStatus.DONE, checkpoint="c3")
+    state = SimpleNamespace(tasks=(task, unchecked), audited=())
     lines: list[str] = []
     s = SimpleNamespace(
         state=state,

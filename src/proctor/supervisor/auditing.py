@@ -160,7 +160,7 @@ class Auditor:
         """Measure for so long; the rows, in the tasks' order. Unrecoverable where the oracle or the store is lost."""
         self._until = time.monotonic() + seconds
         found: list[ev.Audited] = []
-        done = [task for task in self.state.tasks if task.status is TaskStatus.DONE and task.checks]
+        done = [task for task in self.state.tasks if is_verified(task)]
         unverified = [task for task in self.state.tasks if task.status is not TaskStatus.DONE and task.checks]
         try:
             for number, task in enumerate(done):
@@ -343,6 +343,11 @@ class Auditor:
             optional=False,
             kept=self.folder / FOLDER / BENCH / "tree",
         )
+
+
+def is_verified(task: TaskState) -> bool:
+    """Whether a task has work that its checks were seen to pass on."""
+    return task.status is TaskStatus.DONE and bool(task.checks)
 
 
 def contradicted(rows: Iterable[ev.Row]) -> set[tuple[ev.TaskId | None, str]]:

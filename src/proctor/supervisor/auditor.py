@@ -32,12 +32,11 @@ from proctor.sandbox import kill
 from proctor.sandbox.choose import choose
 from proctor.sandbox.running import Running
 from proctor.supervisor import process
-from proctor.supervisor.auditing import BENCH, FOLDER, Auditor, Results, contradicted
+from proctor.supervisor.auditing import BENCH, FOLDER, Auditor, Results, contradicted, is_verified
 from proctor.supervisor.session import Session
 from proctor.supervisor.tracking import Wrapped
 from proctor.text import safe_line
 from proctor.trees import remove_tree, scratch_folder
-from proctor.words import TaskStatus
 
 LOOK_EVERY = 1.0
 """Seconds between looks at whether there is something to measure."""
@@ -101,7 +100,7 @@ async def beside(s: Session) -> None:
     await asyncio.to_thread(remove_tree, s.state_dir / FOLDER / BENCH)  # what a killed one left
     while True:
         await asyncio.sleep(LOOK_EVERY)
-        done = {(task.id, task.checkpoint) for task in s.state.tasks if task.status is TaskStatus.DONE}
+        done = {(task.id, task.checkpoint or "") for task in s.state.tasks if is_verified(task)}
         wanted = s.options.audit and s.terms.contract.progress.audit and not s.disk.said
         told = {(one.task, one.checkpoint) for one in s.state.audited}
         missed = code == 0 and not done <= told  # a rollback, and its undo, may have come while it ran
