@@ -40,6 +40,12 @@ class TimeCeiling(Ceiling):
 class IterationsCeiling(Ceiling):
     limit: Annotated[int, Amount(units.parse_count, "1", "1M")]
 
+    @model_validator(mode="after")
+    def _an_iteration_is_one(self) -> IterationsCeiling:
+        if self.per_iteration is not None:
+            raise Wrong(("per_iteration",), "bounds nothing: an iteration is one; bound its wall_clock, tokens or cost")
+        return self
+
 
 class SizeCeiling(Ceiling):
     limit: Size

@@ -189,6 +189,12 @@ async def baseline(s: Session, task: TaskState) -> bool:
         s.append(row, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
         return False
     s.append(replace(row, verdict=Verdict.FAILED, reason="passes, and the contract allows it") if vacuous else row)
+    for result in judgement.results if not vacuous else ():
+        if result.verdict is Verdict.PASSED and not result.optional:
+            name = safe_line(result.title or " ".join(result.run), 120)
+            s.log(
+                "oracle", f"task {task.id}: `{name}` passes before any work: by itself it proves nothing of this task"
+            )
     return True
 
 

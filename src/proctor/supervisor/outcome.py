@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proctor.budget.reserve import DoesNotFit
+from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.progress import drift, plateau
 from proctor.supervisor import drifting, evidence, judging, report, standing
@@ -247,9 +248,14 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
 async def _review(s: Session, desk: Desk, task: ev.TaskId | None, what: str) -> Ending | None:
     """Granted: look again, with the task list as it is now. Denied: the tasks are dropped."""
     way = "mend that, and it is run again" if task is None else "give it a check that fails before the work, or drop it"
+    report.project(s)  # a person is going to read it
     opened = desk.opened(RequestKind.REVIEW, what, way, task=task)
     if await answered(s, desk, opened, asking(opened)):
-        report.read_tasks(s)
+        try:
+            report.read_tasks(s)
+        except UsageError as error:
+            s.notice(str(error), "tasks", "high")
+            return await _review(s, desk, task, what)
         again = [t.id for t in s.state.tasks if t.status is TaskStatus.REVIEW and t.id == task]
         s.append(*(ev.TaskMoved(task=one, status=TaskStatus.PENDING) for one in again))
         return None

@@ -114,9 +114,16 @@ def ended(s: Session, ending: Ending) -> None:
 def entry(s: Session, headline: str, done: str, found: str, following: str) -> None:
     """One entry in the log, and the task list as the journal has it; what stands in the way is put right and said."""
     restore(s)
-    now = marks(s)
+    project(s)
     try:
-        s.projection.project(now)
-        s.projection.append(Entry(datetime.now(UTC), headline, done, found, following), now)
+        s.projection.append(Entry(datetime.now(UTC), headline, done, found, following), marks(s))
+    except UsageError as error:
+        s.log("workspace", str(error))
+
+
+def project(s: Session) -> None:
+    """Write the task list as the journal has it."""
+    try:
+        s.projection.project(marks(s))
     except UsageError as error:
         s.log("workspace", str(error))
