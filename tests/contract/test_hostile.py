@@ -51,6 +51,7 @@ PROGRAM = "must start with a program, and hold no NUL"
         ("40", "[4]", "budget.iterations.limit: should be a number such as 3000, 812k or 2M"),
         ("40", "4,0", "budget.iterations.0: unknown key; the keys here are limit, on_exhaustion"),
         ("40", "40, per_task: 41", "budget.iterations.per_task: is more than the limit"),
+        ("40", "40, per_iteration: 1", "budget.iterations.per_iteration: bounds nothing"),
         # what is no YAML, or not what was meant
         ("goal: Port", "goal: a: Port", "mapping values are not allowed here; a key ends with `: `"),
         ("goal: Port", "goal: @Port", "that cannot start any token; put a text that begins with it in quotes"),
