@@ -12,6 +12,7 @@ import pytest
 from proctor.checkpoint.record import Snapshot
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
+from proctor.oracle.bench import CheckResult
 from proctor.oracle.check import Judgement
 from proctor.supervisor import judging
 from proctor.supervisor.session import Session
@@ -66,3 +67,33 @@ def test_a_task_whose_checks_decide_nothing_waits_for_a_person_and_for_no_worker
     s = cast("Session", SimpleNamespace(append=rows.append))
     assert judging.cannot_pass(s, TaskState(id=1, task="t", checks=checks))
     assert [row.status for row in rows if isinstance(row, ev.TaskMoved)] == [TaskStatus.REVIEW]
+
+
+def test_of_several_checks_one_that_passes_before_any_work_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    results = (
+        CheckResult(("lint",), Verdict.PASSED, "exit code 0"),
+        CheckResult(("nice",), Verdict.PASSED, "exit code 0", optional=True),
+        CheckResult(("pytest",), Verdict.FAILED, "2 failed"),
+    )
+
+    async def run(*_: object) -> Judgement:
+        return Judgement(Verdict.FAILED, "2 failed", results=results)
+
+    async def snapshot(_: str) -> object:
+        return SimpleNamespace(commit="c", tree="t")
+
+    monkeypatch.setattr(judging, "run", run)
+    monkeypatch.setattr(judging, "baseline_folder", lambda *_: tmp_path)
+    said: list[str] = []
+    s = SimpleNamespace(
+        timeline=SimpleNamespace(snapshot=snapshot),
+        state=SimpleNamespace(iteration=0),
+        append=lambda *_: None,
+        log=lambda _, text: said.append(text),
+    )
+    checks = tuple(ev.CheckFact(run=one.run, optional=one.optional) for one in results)
+    assert asyncio.run(judging.baseline(cast("Session", s), TaskState(id=1, task="t", checks=checks)))
+    [line] = said
+    assert "`lint` passes before any work" in line
