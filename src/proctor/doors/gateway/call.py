@@ -92,7 +92,7 @@ class Call:
         self._deadline = asyncio.timeout(None)
         self._incoming: Incoming | None = None
         self._model = asked.model
-        self._estimate = Estimate([], 0, 0, 0)
+        self._estimate = Estimate()
         self._status = 0
         self._changed: tuple[str, ...] = ()
         self._why = ""
@@ -140,7 +140,7 @@ class Call:
 
     async def _go(self, headers: Mapping[str, str]) -> None:
         asked, house = self._asked, self._house
-        self._estimate = await house.meter.estimate(asked, self._provider.prompt(asked))
+        self._estimate = await house.meter.estimate(asked, lambda: self._provider.prompt(asked))
         await self._clear()
         self._wanted = True
         most, pays = asked.most_output, self._upstream.subscription

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import AnyStr
 
 from proctor.budget.dimensions import Usage
 from proctor.doors.gateway import tokens
 from proctor.doors.gateway.providers.base import Asked
+from proctor.doors.gateway.tokens import BYTES_PER_TOKEN
 
 KEPT = ("previous_response_id", "conversation", "cachedContent", "cached_content")
 """Keys of what a provider has kept of a conversation, which is read again and cannot be seen."""
@@ -28,7 +30,7 @@ MOST_SAMPLES = 8
 MOST_PROMPTS = 8
 LONGEST_PROMPT = 4 * 1024 * 1024
 MOST_TEXTS = 1 << 16
-"""Characters and texts of a prompt that is kept to find the new tail of the next one; a longer one is counted anew each
+"""Bytes and texts of a prompt that is kept to find the new tail of the next one; a longer one is counted anew each
 time."""
 MOST_ANSWERED = 4_096
 """Requests remembered to know a repeated one."""
@@ -37,13 +39,22 @@ INLINE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """Tokens expected of a prompt: `count` as counted here, `prefix` in the provider's tokens."""
+class Counted:
+    """The texts of a prompt, their size and their tokens as counted here."""
 
-    prompt: list[str]
+    texts: list[str]
     size: int
-    count: int
-    prefix: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Tokens expected of a prompt: `tokens` as counted here, `prefix` in the provider's. `counted` is the last prompt
+    of its kind that was counted by its texts."""
+
+    tokens: int = 0
+    prefix: int = 0
+    counted: Counted | None = None
 
 
 class Meter:
@@ -51,7 +62,8 @@ class Meter:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, "gateway-count")
-        self._known: OrderedDict[Hashable, tuple[Estimate, float]] = OrderedDict()
+        self._known: OrderedDict[Hashable, tuple[bytes, Estimate, float]] = OrderedDict()
+        """The last body of each agent, what it was taken for, and its ratio."""
         self._ratio = 1.0
         self._longest = 0
         """Tokens of the longest conversation so far."""
@@ -64,23 +76,18 @@ class Meter:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def estimate(self, asked: Asked, prompt: list[str]) -> Estimate:
+    async def estimate(self, asked: Asked, prompt: Callable[[], list[str]]) -> Estimate:
         """What of the prompt was in this agent's last one counts as it did then; the new tail is counted. What comes
         of both is taken by the ratio in which the provider's count last stood to such a one."""
-        found = self._known.get((asked.api, asked.model, asked.agent))
-        count = 0
-        if found is not None:
-            last, ratio = found
-            texts, more = _alike(last.prompt, prompt)
-            count = last.count * (_size(prompt[:texts]) + more) // max(1, last.size)
-            tail = [prompt[texts][more:], *prompt[texts + 1 :]] if more else prompt[texts:]
+        last, before, ratio = self._known.get(_kind(asked), (b"", Estimate(), self._ratio))
+        kept, counted = _common(last, asked.raw), before.counted
+        new = len(asked.raw) - kept
+        if max(new, len(last) - kept) <= SHORT_TAIL and counted is not None:
+            count = before.tokens * kept // len(last) + -(-new // BYTES_PER_TOKEN)
         else:
-            ratio, tail = self._ratio, prompt
-        new = "\n".join(tail).encode(errors="replace")
-        count += await self._count(new, asked.model, SHORT_TAIL if found else FEW_BYTES)
-        return Estimate(
-            prompt, _size(prompt), count, round(count * ratio) + (self._longest if _continues(asked) else 0)
-        )
+            counted = await self._counted(prompt(), counted, asked.model)
+            count = counted.tokens
+        return Estimate(count, round(count * ratio) + (self._longest if _continues(asked) else 0), counted)
 
     async def generated(self, text: bytes, model: str) -> int:
         """Tokens of what was seen of an answer."""
@@ -89,13 +96,13 @@ class Meter:
     def learn(self, asked: Asked, estimate: Estimate, usage: Usage) -> None:
         """An answer told how many tokens the prompt was."""
         self._longest = max(self._longest, usage.total)
-        if not estimate.count or not usage.prefix or _continues(asked):
+        counted = estimate.counted
+        if not estimate.tokens or not usage.prefix or _continues(asked):
             return
-        self._ratio = min(8.0, max(0.125, usage.prefix / estimate.count))
-        if len(estimate.prompt) <= MOST_TEXTS and estimate.size <= LONGEST_PROMPT:
-            key = (asked.api, asked.model, asked.agent)
-            self._known[key] = estimate, self._ratio
-            self._known.move_to_end(key)
+        self._ratio = min(8.0, max(0.125, usage.prefix / estimate.tokens))
+        if counted and len(counted.texts) <= MOST_TEXTS and max(counted.size, len(asked.raw)) <= LONGEST_PROMPT:
+            self._known[_kind(asked)] = asked.raw, estimate, self._ratio
+            self._known.move_to_end(_kind(asked))
             if len(self._known) > MOST_PROMPTS:
                 self._known.popitem(last=False)
 
@@ -119,10 +126,24 @@ class Meter:
             ids.add(message)
         return False, True
 
+    async def _counted(self, texts: list[str], before: Counted | None, model: str) -> Counted:
+        tail, count, few = texts, 0, FEW_BYTES
+        if before is not None:
+            same, more = _alike(before.texts, texts)
+            count = before.tokens * (_size(texts[:same]) + more) // max(1, before.size)
+            tail = [texts[same][more:], *texts[same + 1 :]] if more else texts[same:]
+            few = SHORT_TAIL
+        count += await self._count("\n".join(tail).encode(errors="replace"), model, few)
+        return Counted(texts, _size(texts), count)
+
     async def _count(self, text: bytes, model: str, few: int = FEW_BYTES) -> int:
         if len(text) <= few:
-            return -(-len(text) // tokens.BYTES_PER_TOKEN)
+            return -(-len(text) // BYTES_PER_TOKEN)
         return await asyncio.get_running_loop().run_in_executor(self._pool, _sampled, text, model)
+
+
+def _kind(asked: Asked) -> Hashable:
+    return asked.api, asked.model, asked.agent
 
 
 def _continues(asked: Asked) -> bool:
@@ -148,12 +169,12 @@ def _alike(one: list[str], other: list[str]) -> tuple[int, int]:
     return texts, _common(one[texts], other[texts]) if both else 0
 
 
-def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+def _common(one: AnyStr, other: AnyStr) -> int:
+    """With how much both begin."""
     least, most = 0, min(len(one), len(other))
     while least < most:
         middle = (least + most + 1) // 2
-        if one[least:middle] == other[least:middle]:
+        if other.startswith(one[least:middle], least):
             least = middle
         else:
             most = middle - 1
