@@ -174,7 +174,7 @@ def test_a_question_outlasts_a_pause_and_is_withdrawn_at_a_ceiling_and_asked_aga
     order("resume")
 
     # The next question comes with more tool calls than the ceiling has room for.
-    extension = wait_until(lambda: asked(first, "tool_calls"), "the ceiling's question")
+    extension = wait_until(lambda: asked(first, "tool calls"), "the ceiling's question")
     state = workspace.state()
     assert state is not None
     second = next(one for one in state.requests if one.opened.what == "shell make 2")
