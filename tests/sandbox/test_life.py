@@ -301,3 +301,22 @@ def test_the_process_that_ends_a_sandbox_cannot_be_taken_over(shell: Shell) -> N
     code, said = shell(f"{sys.executable} -c '{TAKE_OVER}'")
     assert code == 0
     assert said.split() == ["-1"] * 2 + ["False"] * 10 + ["True"]
+
+
+def test_what_is_written_right_after_it_goes_on_was_not_written_while_it_stood(bwrap: Backend, policy: Policy) -> None:
+    command = ["sh", "-c", ": > ready; while read number; do : > answered$number; done"]
+    running = bwrap.launch(command, policy, stdin=PIPE)
+    assert running.stdin is not None
+    wait_for((policy.workspace / "ready").exists)
+    try:
+        for number in range(1, 21):
+            running.freeze()
+            running.stdin.write(b"%d\n" % number)
+            running.stdin.flush()
+            running.thaw()
+            answered = policy.workspace / f"answered{number}"
+            wait_for(answered.exists)
+            assert not running.stood_at(answered.stat().st_ctime_ns)
+    finally:
+        running.kill()
+        running.close()

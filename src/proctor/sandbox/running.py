@@ -32,6 +32,9 @@ PIPE: Final = subprocess.PIPE
 START_SECONDS = 20.0
 END_SECONDS = 10.0
 
+TICK, WHOLE = 10_000_000, 2_000_000_000
+"""How late (ns) a change may be by the kernel's clock for file times, and where a file system keeps whole seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exit:
@@ -136,10 +139,10 @@ class Running:
             self._stopped = None
 
     def stood_at(self, moment: int) -> bool:
-        """Whether nothing inside ran at a moment (ns since the epoch)."""
+        """Whether nothing inside ran at a moment (ns since the epoch), and none that a file system takes for it."""
         with self._lock:
             still = self._stopped is not None and moment > self._still_since
-            return still or any(start < moment < end for start, end in self._stood)
+            return still or any(start < moment and moment + late(moment) < end for start, end in self._stood)
 
     def cpu_seconds(self) -> float:
         """CPU time of everything that ran inside so far; never falls."""
@@ -326,3 +329,8 @@ def _child_pid(status: int) -> int | None:
 
 def refused(sentence: str) -> Unrecoverable:
     return Unrecoverable(sentence, "sandbox")
+
+
+def late(moment: int) -> int:
+    """By how much a change may have come after the moment that its file system has for it; both in ns."""
+    return TICK if moment % 1_000_000_000 else WHOLE

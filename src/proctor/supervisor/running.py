@@ -11,6 +11,7 @@ from proctor.journal import events as ev
 from proctor.journal.stream import StreamWriter
 from proctor.repository.planted import Before
 from proctor.sandbox.points import Vigil
+from proctor.sandbox.running import late
 from proctor.supervisor.authors import Hands
 from proctor.words import IterationEnd
 from proctor.worker.process import Worker
@@ -22,15 +23,11 @@ if TYPE_CHECKING:  # a server takes half of what `run` needs to start
     from proctor.supervisor.session import Refused
 
 
-TICK, WHOLE = 10_000_000, 2_000_000_000
-"""How late (ns) the time of a change may be by the kernel's clock, and where a file system keeps whole seconds."""
-
-
 def is_later(changed: int | None, since: int) -> bool:
     """Whether what changed at a time (ns; None: not known) can have been changed after `since`."""
     if changed is None:
         return True
-    return changed + (TICK if changed % 1_000_000_000 else WHOLE) > since
+    return changed + late(changed) > since
 
 
 @dataclass(slots=True)
