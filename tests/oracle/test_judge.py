@@ -273,6 +273,8 @@ def test_a_module_called_like_one_of_pythons_library_runs_with_the_tests_and_not
     project.freeze("tests/")
     project.write("html.py", FORGE)
     project.write("csv.py", FORGE)
+    for path in ("org/__init__.py", "org/python/__init__.py", "org/python/core.py", "_winapi.py"):
+        project.write(path, FORGE)
     assert project.judge(PYTEST).reason == "1 of 2 tests failed"
     project.write("html.py", "def add(a, b): return a + b\n")
     project.write("calc.py", "from html import add\n")

@@ -254,3 +254,16 @@ def test_nothing_new_stands_before_pythons_library_for_an_unwatched_check(projec
     (tree / "tools/calendar.py").touch()
     assert undo(tree, project.frozen) == ("tools/calendar.py", "tools/json/__init__.py")
     assert kind("tools/calendar.py", project.frozen) is TamperKind.SHADOWS
+
+
+def test_a_new_link_to_a_folder_is_what_it_makes_of_it(project: Project, tree: Path) -> None:
+    project.freeze(checks=[("python", "check.py")])
+    for path in ("stuff/__init__.py", "stuff/config.toml", "honest/notes.py", "org/python/core.py"):
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).touch()
+    for name, target in {"csv": "stuff", ".cargo": "stuff", "docs": "honest", "loop": "loop"}.items():
+        (tree / name).symlink_to(target)
+    undone = undo(tree, project.frozen)
+    assert {".cargo", "csv", "org/python/core.py"} <= set(undone)
+    assert (tree / "docs").is_symlink()
+    assert (tree / "stuff/__init__.py").exists()

@@ -35,7 +35,8 @@ PNP = ".pnp.cjs"
 """Read whole, it holds every package of a project."""
 _PNP_SETTINGS = ("enableTopLevelFallback", "ignorePatternData")
 _ZIPPED = re.compile(r"(?:^|/)\.yarn/cache/(.+)-npm-[^/]+\.zip$")
-_MOCK = re.compile(r"(?:^|/)__mocks__/(.+?)(?:/index)?\.[cm]?[jt]sx?$")
+_MOCKS = "__mocks__"
+_MOCK = re.compile(r"(.+?)(?:/index)?\.[cm]?[jt]sx?")
 
 
 def jsonc(text: str) -> dict[str, Any]:
@@ -54,12 +55,19 @@ def is_variables(name: str) -> bool:
 
 def is_mock(path: str) -> bool:
     """Whether a file stands for a module in jest's tests."""
-    return bool(_MOCK.search(path))
+    return _mocked(path) is not None
+
+
+def _mocked(path: str) -> re.Match[str] | None:
+    """What of a path is the module's name, if it is a mock's."""
+    if not path.startswith(f"{_MOCKS}/") and f"/{_MOCKS}/" not in path:
+        return None
+    return _MOCK.fullmatch(path.rpartition(f"{_MOCKS}/")[2])
 
 
 def tool_of(path: str) -> str | None:
     """The test tool that a file stands for or holds: a mock of it, its archive in a cache of yarn's."""
-    if found := _MOCK.search(path):
+    if found := _mocked(path):
         names = [found[1], found[1].partition("/")[0]]
     elif found := _ZIPPED.search(path):  # `@scope/name` is written `@scope-name`
         names = [found[1], found[1].replace("-", "/", 1)]

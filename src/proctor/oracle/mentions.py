@@ -54,8 +54,12 @@ _TOLD = re.compile(
     r"(?:=|\s+)['\\]*(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:[cm]?[jt]sx?|jsonc?|py|ini|toml|cfg|conf|ya?ml))(?![\w./-])"
 )
 _SOURCED = re.compile(
-    r"""(?:^|[;&|])[ \t]*(?:\.|source)[ \t]+(?:[^\n;]{0,200}/)?["']?([\w.-]+)["']?[ \t]*(?=$|[;&|#])""", re.MULTILINE
+    r"(?:^|[;&|({!]|\b(?:then|do|else|if|elif|command|builtin)\b)[ \t]*(?:\.|source)[ \t]+([^\n;]{1,300})",
+    re.MULTILINE,
 )
+_WORD = re.compile(r"[^\s&|(){}<>]+")
+_FOUND = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+")
+"""What a shell puts something in the place of."""
 _COMMANDS = re.compile(r'[;&|\n"]+')
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
@@ -75,7 +79,7 @@ def named(path: str, data: bytes) -> Iterator[str]:
             yield from _TOLD.findall(command)
     yield from (found for found in _SCRIPT.findall(text) if _is_of_checks(found))
     if folder and name.endswith((".sh", ".bash", ".bats")):  # at the top it may be the work
-        yield from (f"{folder}/{found}" for found in _SOURCED.findall(text))
+        yield from (f"{folder}/{found}" for words in _SOURCED.findall(text) for found in _sourced(words))
     if name in _OF_PYTEST:
         modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
         yield from (f"{module.replace('.', '/')}.py" for module in modules if _is_own_plugin(module))
@@ -84,6 +88,15 @@ def named(path: str, data: bytes) -> Iterator[str]:
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
         for value in _LOADED.findall(text):
             yield from _QUOTED.findall(value)
+
+
+def _sourced(words: str) -> set[str]:
+    """What a script may read into its own shell from its folder: by the file's name, or by what follows a variable."""
+    for _ in range(3):  # one may stand in another
+        words = _FOUND.sub("\0", words)
+    word = _WORD.match(words.replace('"', "").replace("'", ""))
+    known = word[0].rpartition("\0")[2].strip("/") if word else ""
+    return {found for found in (known, known.rpartition("/")[2]) if found}
 
 
 def is_make(path: str) -> bool:

@@ -6,11 +6,12 @@ its contents, so no link in it is ever followed.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from proctor.oracle import discovery, loaders, locks, mentions, settings
@@ -23,6 +24,10 @@ _PARSE_LIMIT = 1 << 20
 
 _KNOWN = 200_000
 """Paths of a tree that are remembered."""
+
+
+_BEHIND = 1_000
+"""Names that are looked at behind a link to a folder."""
 
 
 def undo(tree: Path, frozen: Frozen, absent: Callable[[], Collection[str]] = tuple) -> tuple[str, ...]:
@@ -38,7 +43,7 @@ def undo(tree: Path, frozen: Frozen, absent: Callable[[], Collection[str]] = tup
     for path, entry in list(discovery.walk(tree, frozen.borrowed, grant=True)):
         if entry.name == discovery.CACHE:
             _remove(tree / path)
-        elif path not in frozen.by_path and _is_foreign(tree, path, frozen):
+        elif path not in frozen.by_path and any(_is_foreign(tree, one, frozen) for one in _stands_for(entry, path)):
             _remove(tree / path)
             changed.add(path)
     for item in sorted(frozen.items, key=lambda item: locks.is_lock(item.path)):  # a lock follows its manifest
@@ -73,6 +78,15 @@ def clear(tree: Path, path: str) -> Path:
     return place / name
 
 
+def _stands_for(entry: os.DirEntry[str], path: str) -> Iterator[str]:
+    """A path, and if it is a link to a folder those that it makes: a package as well, and what it holds."""
+    yield path
+    if entry.is_symlink() and os.path.isdir(entry.path):
+        yield f"{path}/__init__.py"
+        with contextlib.suppress(OSError):
+            yield from (f"{path}/{name}" for name in os.listdir(entry.path)[:_BEHIND])
+
+
 def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     """Whether a file that was not frozen would change what the checks mean. What no content could make so is known
     by its path the next time."""
@@ -100,6 +114,8 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
 
 def _is_in_the_way(path: str, frozen: Frozen) -> bool:
     """Whether a new module would be imported instead of a runner's own, of the tests, or of what they import."""
+    if any(path.startswith(f"{start}/org/python/".lstrip("/")) for start in frozen.starts):
+        return True  # Python's library looks for Java's there
     module = discovery.top_module(path)
     if module is None:
         return False

@@ -13,6 +13,7 @@ report must repeat.
 
 from __future__ import annotations
 
+import builtins
 import fcntl
 import os
 import re
@@ -29,6 +30,7 @@ FIELD, RECORD = "\x1f", "\x1e"
 PASSED, FAILED, SKIPPED, UNSEALED = "passed", "failed", "skipped", "unsealed"
 _EXCERPT = 500
 
+_BUILTINS = frozenset(vars(builtins))
 _INTERVAL = 0.05
 _FRAMEWORKS = ("unittest", "_pytest", "pluggy")
 OWN = ".own"
@@ -104,7 +106,7 @@ def seal(notes: Notes) -> Check:
     marks = [
         (owner, name, value, code_of(value)) for owner in owners for name, value in vars(owner).items() if works(value)
     ]
-    special = [(owner, {name for name in vars(owner) if name[:2] == "__"}) for owner in owners]
+    special = [(owner, {name for name in vars(owner) if hides(name)}) for owner in owners]
     clock, looked = time.monotonic, [0.0]
 
     def check(last: bool = False) -> None:
@@ -116,7 +118,7 @@ def seal(notes: Notes) -> Check:
                 note(owner, name)
         for owner, names in special:
             for name, value in list(vars(owner).items()):
-                if name[:2] == "__" and name not in names and works(value):
+                if hides(name) and name not in names and works(value):
                     note(owner, name)
         looked[0] = clock()
 
@@ -126,6 +128,11 @@ def seal(notes: Notes) -> Check:
             notes.broken.append(text)
 
     return check
+
+
+def hides(name: str) -> bool:
+    """Whether a new name would stand before what a framework's code means by it."""
+    return name[:2] == "__" or name in _BUILTINS
 
 
 def works(value: object) -> bool:
@@ -163,7 +170,7 @@ class Apart:
         first = [place for place in path[:at] if (os.path.abspath(place) + os.sep).startswith(here + os.sep)]
         self._lead = list(dict.fromkeys([here, *first]))
         self._own = {name for name in own if PathFinder.find_spec(name, [library]) is None}
-        sys.path[:] = [place for place in path if place not in first and place != here] + self._lead
+        sys.path[:] = [place for place in path if place not in first and place != here]
         sys.meta_path.insert(0, self)
         os.environ.pop("PYTHONSAFEPATH", None)
 
