@@ -10,7 +10,7 @@ from proctor.supervisor.ending import Ending
 from proctor.supervisor.inbox import Order
 from proctor.supervisor.session import Session
 from proctor.units import counted
-from proctor.words import IterationEnd, SessionStatus
+from proctor.words import IterationEnd, RequestKind, SessionStatus
 
 
 async def carry_out(s: Session, desk: Desk) -> Ending | None:
@@ -55,6 +55,7 @@ async def _go_back(s: Session, desk: Desk, order: Order) -> None:
         desk.close(order, "refused", str(error))
     else:
         report.went_back(s, back)
+        desk.withdraw("the work was taken back; what is still to be asked is asked anew", RequestKind.REVIEW)
         desk.close(order, "done", describe(back))
     s.paused = True
     s.settle_motion()
