@@ -8,11 +8,23 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from proctor.tui.spans import Line, Role, line, shorten
 from proctor.tui.widgets.lines import Lines, words
+
+
+class Field(Input):
+    """Takes keys in the order in which they come. In Textual's own, letters overtake the keys that have an action where
+    many come at once: those bubble up to the app first."""
+
+    async def on_key(self, event: Key) -> None:
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            event.stop()
+            event.prevent_default()
+            await self.run_action(binding.action)
 
 
 class Prompt(ModalScreen[str | None]):
@@ -44,7 +56,7 @@ class Prompt(ModalScreen[str | None]):
         with Vertical(id="prompt") as box:
             box.border_title = words(self, self._title)
             yield Lines(self._about, id="prompt-hint")
-            yield Input(self._value, id="prompt-input", select_on_focus=self._replace)
+            yield Field(self._value, id="prompt-input", select_on_focus=self._replace)
             yield Lines(self._below, id="prompt-problem")
 
     def on_mount(self) -> None:
