@@ -144,9 +144,14 @@ def _needs(call: Call, output: int, price: int | None) -> dict[Dimension, int]:
 
 def _most_output(call: Call, room: _Room, output: int) -> int:
     """The most that the call may generate in this room, up to `output`; -1 where not even its prefix fits."""
-    low, high = -1, output + 1
+    if _fits(call, room, output):
+        return output
+    low, high = -1, output
     while high - low > 1:  # what a call needs never falls when it may generate more
         middle = (low + high) // 2
-        fits = _needs(call, middle, call.price(middle)).get(room.dimension, 1) <= room.left
-        low, high = (middle, high) if fits else (low, middle)
+        low, high = (middle, high) if _fits(call, room, middle) else (low, middle)
     return low
+
+
+def _fits(call: Call, room: _Room, output: int) -> bool:
+    return _needs(call, output, call.price(output)).get(room.dimension, 1) <= room.left
