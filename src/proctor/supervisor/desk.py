@@ -141,7 +141,7 @@ class Desk(Asking):
 
     def _pause(self, _: Order) -> str:
         if self._s.paused:
-            return "already paused"
+            return "already paused; `proctor resume` goes on"
         self._s.paused = True
         self._s.settle_motion()
         return "paused; the worker is frozen" if self._s.running else "paused; no worker is running"
@@ -157,7 +157,8 @@ class Desk(Asking):
         self._s.paused = False
         self._s.settle_motion()
         self._s.changed.set()
-        return "resumed"
+        still = self._s.waiting_requests
+        return f"resumed; request #{still[0].id} still waits for you" if still else "resumed"
 
     def _note(self, order: Order) -> str:
         text = str(order.args.get("text", "")).strip()

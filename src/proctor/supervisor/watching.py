@@ -35,13 +35,14 @@ def show(s: Session) -> None:
     s.shown_at = now
     s.account.sample()
     limits = {c.dimension: c.limit for c in s.ceilings}
-    live: dict[str, dict[str, Any]] = {"gauges": s.account.gauges(limits), "worker": {"alive": False}}
+    live: dict[str, dict[str, Any]] = {"gauges": s.account.gauges(limits), "worker": {"alive": False, "paused": s.paused}}
     if (running := s.running) is not None:
         process = running.worker.running
         live["worker"] = {
             "pid": process.init_pid,
             "alive": True,
             "frozen": process.frozen,
+            "paused": s.paused,
             "lines": running.stream.lines,
             "cpu_s": running.cpu,
             "model": running.model,

@@ -75,6 +75,11 @@ class View:
         return self.alive and bool(self.worker.get("frozen"))
 
     @property
+    def paused(self) -> bool:
+        """Whether the operator has paused it, also while a request gives it another status."""
+        return self.status is SessionStatus.PAUSED or (self.alive and bool(self.worker.get("paused")))
+
+    @property
     def nested_more(self) -> int:
         """Repositories that the running worker made, beyond those that are named."""
         more = self.worker.get("nested_more") if self.alive else None
@@ -196,12 +201,13 @@ def holding(view: View) -> frozenset[Need]:
         return frozenset({Need.NO_SESSION}) if view.startable and not view.trouble else frozenset()
     past = history.stack_from(state.rollbacks)
     asked = any(request.opened.request is RequestKind.PLATEAU for request in state.open_requests)
-    resting = not view.alive or (state.status not in MOVING and not asked)
+    moving = state.status in MOVING and not view.paused
+    resting = not view.alive or not (moving or asked)
     finished = state.status is SessionStatus.DONE
     facts = {
         Need.SESSION: True,
         Need.SUPERVISOR: view.alive,
-        Need.MOVING: view.alive and state.status in MOVING,
+        Need.MOVING: view.alive and moving,
         Need.RESUMABLE: resting and not finished,
         Need.UNFINISHED: not finished,
         Need.AT_CEILING: view.ceiling is not None,

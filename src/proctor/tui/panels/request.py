@@ -81,7 +81,7 @@ def title(view: View, docked: Docked, room: int) -> str:
     parts = (
         (0, _TITLES[opened.request]),
         (1, fmt.lasting((view.now - docked.request.at).total_seconds())),
-        (3, "worker frozen" if view.frozen else ""),
+        (3, "paused too" if view.paused else "worker frozen" if view.frozen else ""),
         (2, place),
     )
     fields = [(rank, line(part)) for rank, part in parts]
