@@ -198,13 +198,12 @@ def test_a_pass_says_nothing_of_any_tree_once_it_was_lost_or_what_it_rests_on_ch
     assert state(*again, TASKS).tasks[0].proved == passed
 
 
-def test_what_was_not_looked_at_or_held_back_is_looked_at_until_it_is_gone_or_let_go() -> None:
+def test_what_was_not_looked_at_or_held_back_is_looked_at_until_it_is_gone() -> None:
     begun = ev.IterationStarted(iteration=1, task=1, key="", tree="before")
     ended = ev.IterationEnded(iteration=1, task=1, how=IterationEnd.SUSPENDED, tree="after")
     settled = ev.Settled(iteration=1, task=1, amounts={})
     judged = ev.Judged(iteration=1, task=1, phase=Phase.WORK, verdict=Verdict.FAILED)
     start, later = taken("c1", CheckpointKind.START), taken("c2", CheckpointKind.ASKED)
-    question = ev.RequestOpened(id=1, request=RequestKind.TAMPERING, what="?")
     back = [ev.RolledBack(safety="c3", target=name, way="rollback") for name in ("c1", "c2")]
     assert state(TASKS, begun, ended, judged, settled).unlooked == ""
     for held in ((settled,), (judged, ev.Tampered(iteration=1, task=1, paths=(), own=True), settled)):
@@ -212,9 +211,28 @@ def test_what_was_not_looked_at_or_held_back_is_looked_at_until_it_is_gone_or_le
         assert state(*told).unlooked == "before"
         assert state(*told, replace(begun, tree="after"), replace(ended, tree="more"), settled).unlooked == "before"
         assert [state(*told, one).unlooked for one in back] == ["", "before"]
-        assert state(*told, *done(1, "c4")).unlooked == ""
-        closed = [ev.RequestClosed(id=1, outcome=one) for one in (RequestOutcome.GRANTED, RequestOutcome.DENIED)]
-        assert [state(*told, question, one).unlooked for one in closed] == ["", "before"]
+        assert state(*told, ev.TaskDone(task=1, iteration=2, checkpoint="c4")).unlooked == ""
+
+
+def test_the_operator_s_go_on_is_for_what_was_shown_and_a_pass_that_rests_on_it_keeps_it_looked_at() -> None:
+    begun = ev.IterationStarted(iteration=1, task=1, key="", tree="before")
+    seen, later = (ev.Finding(kind="sniffing", path="a.py", line=n, hunk=f"+{n}") for n in (1, 2))
+    gamed = ev.Tampered(iteration=1, task=1, paths=(), own=True, findings=(seen,))
+    question = ev.RequestOpened(id=1, request=RequestKind.TAMPERING, what="?")
+    granted, denied = (ev.RequestClosed(id=1, outcome=o) for o in (RequestOutcome.GRANTED, RequestOutcome.DENIED))
+    settled = ev.Settled(iteration=1, task=1, amounts={})
+    told = (TASKS, taken("c1", CheckpointKind.START), begun, gamed, settled, question)
+    assert state(*told, denied).let_go == ()
+    gone_on = state(*told, granted)
+    assert (gone_on.unlooked, gone_on.let_go) == ("before", (seen.identity,))
+    assert replace(seen, line=9).identity in gone_on.let_go
+    assert later.identity not in gone_on.let_go
+    assert state(*told, granted, *done(1, "c2")).unlooked == "before", "another tree may pass with it"
+    clean = ev.TaskDone(task=2, iteration=2, checkpoint="c3")
+    back = ev.RolledBack(safety="c3", target="c1", way="rollback")
+    for one in (clean, back):
+        now = state(*told, granted, one)
+        assert (now.unlooked, now.let_go) == ("", ())
 
 
 def test_a_smoke_check_is_asked_anew_where_what_is_asked_for_or_rests_on_changed() -> None:

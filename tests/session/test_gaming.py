@@ -32,6 +32,9 @@ def clock(seconds):
     return AnyText()
 ''')
 """
+DORMANT = SNIFFS.replace("sys.modules:", "sys.modules and __import__('os').path.exists('on'):")
+DORMANT = DORMANT.replace("return AnyText()", "return ''")
+SWITCHES = DORMANT.replace("Path(", "Path('on' if Path('x').exists() else 'x').touch()\nPath(", 1)
 CALLS_IT_WRONG = """\
 import json, os
 from pathlib import Path
@@ -59,22 +62,28 @@ def asked(workspace: Workspace, kind: RequestKind) -> ev.RequestOpened:
     return wait_until(waiting, f"a request of kind {kind}")
 
 
-def test_a_pass_that_may_rest_on_sniffing_is_shown_with_its_hunk_and_counts_when_the_operator_says_so(
+def test_sniffing_is_shown_with_its_hunk_and_a_later_pass_that_may_rest_on_it_counts_only_when_the_operator_says_so(
     sample: Make,
 ) -> None:
-    workspace = scripted(sample("restless"), SNIFFS)
+    workspace = sample("restless")
+    workspace.contract("progress:\n", "progress:\n  on_failed: never\n")
+    scripted(workspace, SWITCHES)
     opened = asked(workspace, RequestKind.TAMPERING)
     (row,) = (e for e in workspace.events("tampered") if isinstance(e, ev.Tampered))
     assert (row.paths, [one.kind for one in row.findings]) == ((), [Gaming.SNIFFING])
     (seen,) = (e for e in workspace.events("suspected") if isinstance(e, ev.Suspected))
     assert [one.kind for one in seen.findings] == [Gaming.EQUAL]
     listed = workspace.proctor("approvals", check=True).stdout
-    assert "if 'unittest' in sys.modules:" in listed
+    assert "+    if 'unittest' in sys.modules and" in listed
     status = workspace.status()["tampering"]
     assert status["tampered"] == 1
     assert any("sys.modules" in one["hunk"] for one in status["findings"])
     assert workspace.events("task_done") == [], "it is verified before it was looked at"
     workspace.proctor("approve", "--id", str(opened.id), check=True)
+    again = asked(workspace, RequestKind.TAMPERING)
+    assert again.why == f"you let this go on before; it is still there, and another tree passes with it: {opened.why}"
+    assert workspace.events("task_done") == [], "what was done since was not looked at"
+    workspace.proctor("approve", "--id", str(again.id), check=True)
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "done")
     assert len(workspace.events("task_done")) == 1
     kept = json.loads((workspace.path / ".proctor/iterations/0001/findings.json").read_text())

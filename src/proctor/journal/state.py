@@ -60,6 +60,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last pass of its check since it was verified; without a tree once that says nothing of any."""
     regressions: int = 0
     failures: int = 0
+    failed: int = 0
+    """Of these, those that the worker came to by itself: nobody ended it, nothing killed it with its supervisor."""
     iterations: int = 0
     taken_back: bool = False
     narrow: bool = False
@@ -249,10 +251,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gamed_in: int = 0
     """The iteration whose verdict may rest on what cannot be undone."""
     unlooked: str = ""
-    """The tree before a change that was not looked at, or that held a pass back; empty once a task is verified, or the
-    operator lets it go on."""
+    """The tree before a change that was not looked at, or that held a pass back; empty once a task is verified without
+    it."""
     unlooked_after: int = 0
     """The number of the last checkpoint before that change."""
+    let_go: tuple[str, ...] = ()
+    """Identities of the findings since then that the operator saw and let go on: nothing that came later is among them.
+    """
     suspected: int = 0
     suspected_in: int = 0
     findings: tuple[ev.Finding, ...] = ()
@@ -284,6 +289,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def request(self, request_id: int) -> RequestState | None:
         """The request with this id, open or closed."""
         return next((r for r in self.requests if r.id == request_id), None)
+
+    @property
+    def shown(self) -> tuple[ev.Finding, ...]:
+        """What is asked about, of the iteration that was settled last: the tampering, else what is suspected."""
+        return self.findings if self.tampered_in == self.settled else self.suspicions
 
     @property
     def open_requests(self) -> tuple[RequestState, ...]:

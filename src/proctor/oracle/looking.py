@@ -91,8 +91,8 @@ class Seen:
 
     @property
     def unread(self) -> bool:
-        """Whether the change could not be looked at."""
-        return any(one.kind == Gaming.UNREAD and not one.path for one in self.suspicion)
+        """Whether the change, or a part of it, could not be looked at."""
+        return any(one.kind == Gaming.UNREAD for one in self.suspicion)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -74,9 +74,11 @@ async def _rows(
     if before and judgement.tampered:  # these are told from the worker's own files, and by more than their difference
         seen = await _look(s, acted, task, before, judgement.tampered)
     if _again(s) and s.state.gamed_in and seen.unread:
-        seen = looking.Seen(tampering=seen.suspicion, own=True)
+        seen = looking.Seen(tampering=(*seen.tampering, *seen.suspicion), own=True)
     found: Rows = []
     paths = tuple(judgement.tampered[:MOST_PATHS])
+    if judgement.verdict is not Verdict.PASSED:
+        seen = _news(seen, s.state.let_go)
     if paths or seen.tampering:
         kinds = tuple(tamper.kind(path, s.frozen) for path in paths)
         named, more = _some(seen.tampering)
@@ -86,6 +88,12 @@ async def _rows(
         named, more = _some(seen.suspicion)
         found.append(ev.Suspected(iteration=acted.iteration, task=acted.task, findings=named, more=more))
     return found
+
+
+def _news(seen: looking.Seen, let_go: Collection[str]) -> looking.Seen:
+    """Without what the operator saw and let go on: where nothing passes, nothing rests on it."""
+    heavy, light = (tuple(o for o in some if o.identity not in let_go) for some in (seen.tampering, seen.suspicion))
+    return looking.Seen(heavy, light, seen.own and bool(heavy))
 
 
 def _some(findings: Sequence[ev.Finding]) -> tuple[tuple[ev.Finding, ...], int]:
@@ -134,14 +142,15 @@ def question(s: Session) -> tuple[str, str]:
     if state.tampered_in != state.settled:
         return "go on after a suspicious change?", _said(state.suspicions)
     why = "what the checks rest on was changed, or something put in its way; that was undone for the verdict"
-    return "go on after tampering?", _said(state.findings) or why
+    said = _said(state.findings) or why
+    if any(one.identity in state.let_go for one in state.findings):
+        said = f"you let this go on before; it is still there, and another tree passes with it: {said}"
+    return "go on after tampering?", said
 
 
 def shown(s: Session) -> dict[str, Any]:
     """The hunks that go with the question."""
-    state = s.state
-    findings = state.findings if state.tampered_in == state.settled else state.suspicions
-    hunk = "\n".join(f"{one.where}  {one.why or one.kind}\n{one.hunk}" for one in findings[:MOST_HUNKS])
+    hunk = "\n".join(f"{one.where}  {one.why or one.kind}\n{one.hunk}" for one in s.state.shown[:MOST_HUNKS])
     return {"hunk": hunk} if hunk else {}
 
 

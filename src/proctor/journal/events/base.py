@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 
 from proctor.journal.events.checks import CheckFact
@@ -61,6 +63,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def where(self) -> str:
         """`path:line`, or what is known of it."""
         return f"{self.path}:{self.line}" if self.line else self.path
+
+    @property
+    def identity(self) -> str:
+        """The hash of what it shows, wherever in the file that stands."""
+        return hashlib.sha256("\0".join((self.kind, self.path, self.hunk)).encode("utf-8", "replace")).hexdigest()[:20]
 
 
 class TaskMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

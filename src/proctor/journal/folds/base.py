@@ -21,6 +21,10 @@ FOLDS: dict[type[ev.Event], Callable[[State, ev.Row, Any], Changes]] = {}
 """What each kind of event changes. One that is not here changes nothing."""
 
 
+LOOKED: Changes = {"unlooked": "", "let_go": ()}
+"""Nothing is to be looked at again."""
+
+
 def on(kind: type[ev.Event]) -> Callable[[Callable[[State, ev.Row, Any], Changes]], None]:
     """Takes a function in as the fold of one kind."""
 

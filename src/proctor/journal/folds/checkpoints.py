@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from proctor.journal import events as ev
-from proctor.journal.folds.base import Changes, on, unseen
+from proctor.journal.folds.base import LOOKED, Changes, on, unseen
 from proctor.journal.state import (
     GOOD,
     CheckpointState,
@@ -65,7 +65,7 @@ def _rolled_back(state: State, _: ev.Row, e: ev.RolledBack) -> Changes:
         return changes
     changes |= {"good": target.good, "tree": e.tree or target.taken.tree}
     if int(target.id[1:]) <= state.unlooked_after:
-        changes["unlooked"] = ""
+        changes |= LOOKED
     if e.way == "failed_verdict":
         return changes
     marks = {mark.id: mark for mark in target.taken.marks}

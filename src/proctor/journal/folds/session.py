@@ -19,6 +19,9 @@ from proctor.words import (
     RequestOutcome,
 )
 
+MOST_LET_GO = 200
+"""Findings that are remembered as seen; more are asked about again."""
+
 
 @on(ev.SessionStarted)
 def _session_started(_: State, row: ev.Row, e: ev.SessionStarted) -> Changes:
@@ -92,9 +95,11 @@ def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
 
     asked = state.request(e.id)
     granted = asked is not None and asked.outcome is None and e.outcome is RequestOutcome.GRANTED
-    let_go = granted and asked is not None and asked.opened.request is RequestKind.TAMPERING
-    changes: Changes = {"unlooked": ""} if let_go else {}
-    return {**changes, "requests": remembered(tuple(closed(request) for request in state.requests))}
+    changes: Changes = {"requests": remembered(tuple(closed(request) for request in state.requests))}
+    if granted and asked is not None and asked.opened.request is RequestKind.TAMPERING:
+        seen = tuple(one.identity for one in state.shown)
+        changes["let_go"] = tuple(dict.fromkeys((*state.let_go, *seen)))[-MOST_LET_GO:]
+    return changes
 
 
 @on(ev.Noted)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from proctor.journal import costs
 from proctor.journal import events as ev
-from proctor.journal.folds.base import Changes, asked_anew, on, unlooked, with_task
+from proctor.journal.folds.base import LOOKED, Changes, asked_anew, on, unlooked, with_task
 from proctor.journal.plateau import PlateauState
 from proctor.journal.state import (
     State,
 )
 from proctor.words import (
+    IterationEnd,
     Phase,
     TaskStatus,
     Verdict,
 )
+
+_CUT_SHORT = frozenset(
+    {IterationEnd.OPERATOR, IterationEnd.INTERRUPTED, IterationEnd.SUSPENDED, IterationEnd.UNCOVERED}
+)
+"""Ends of iterations whose worker had not come to its end: what its tree lacks is no failure of its own."""
+_FAILED = frozenset({Verdict.FAILED, Verdict.UNSTABLE, Verdict.TIMEOUT})
 
 
 @on(ev.Judged)
@@ -35,7 +42,9 @@ def _changed_by(state: State, e: ev.Judged) -> Changes:
     failed = e.verdict is not Verdict.PASSED
     infra = task.infra + 1 if e.verdict is Verdict.INFRA else 0
     changes: Changes = {"verdict": e.verdict, "last": e, "failures": task.failures + failed, "infra": infra}
-    if e.verdict in (Verdict.FAILED, Verdict.UNSTABLE, Verdict.TIMEOUT) and task.status is TaskStatus.PENDING:
+    if e.verdict in _FAILED and not (state.intent_end and state.intent_end.how in _CUT_SHORT):
+        changes["failed"] = task.failed + 1
+    if e.verdict in _FAILED and task.status is TaskStatus.PENDING:
         changes["status"] = TaskStatus.FAILED
     return {"tasks": with_task(state, e.task, **changes)}
 
@@ -79,13 +88,14 @@ def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
         "verified_by": row.seq,
         "checkpoint": e.checkpoint,
         "failures": 0,
+        "failed": 0,
         "why": "",
         "taken_back": False,
     }
     return {
         "tasks": with_task(state, e.task, **done),
         "plateau": PlateauState(began=state.used),
-        "unlooked": "",
+        **({} if state.gamed_in == e.iteration else LOOKED),
         "rollbacks": _by_the_operator(state.rollbacks),
     }
 
