@@ -322,7 +322,7 @@ class Story:
             ev.RequestOpened(
                 id=self.state.next_request,
                 request=RequestKind.PLATEAU,
-                what="go on after a plateau (same_failure)?",
+                what="go on after a plateau?",
                 why="iteration 4: test_stream.StreamTest.test_rows",
                 task=3,
             )

@@ -146,7 +146,9 @@ def test_a_task_shows_its_verdict_and_beside_it_what_was_claimed() -> None:
 def test_a_claim_is_set_against_the_verdict_of_the_same_iteration() -> None:
     last = ev.Judged(iteration=7, task=3, phase="work", verdict=Verdict.FAILED, reason="1 of 9 tests failed")
     state = a_state()
-    judged = replace(state, tasks=tuple(replace(t, last=last, failures=2) if t.id == 3 else t for t in state.tasks))
+    judged = replace(
+        state, tasks=tuple(replace(t, last=last, failures=3, failed=2) if t.id == 3 else t for t in state.tasks)
+    )
     shown = text(tasks.tasks(a_view(judged), 40))
     assert "claims done, check: failed" in shown
     assert "1 of 9 tests failed" in shown
@@ -166,7 +168,7 @@ def test_in_a_narrow_panel_titles_come_before_the_word_that_their_glyph_says() -
     narrow = text(tasks.tasks(a_view(), 26))
     assert "✔ 1 Parse quoted fields" in narrow
     assert "passed" not in narrow
-    assert "review" in narrow
+    assert "needs you" in narrow
     assert f"{CLAIM} done, not judged" in narrow
 
 
@@ -526,7 +528,7 @@ def test_a_plateau_names_rule_window_evidence_and_the_keys() -> None:
     shown = text(banner.panel(said, 100, ALL_KEYS))
     for part in ("the same failure comes back · task 3 · 3 iterations", "test_rows failed", "p go on", "l why"):
         assert part in shown
-    assert "rule same_failure" in "\n".join(drift.lights_page(view, 100))
+    assert "in the contract: same_failure" in "\n".join(drift.lights_page(view, 100))
 
 
 @pytest.mark.parametrize("advice", ["look at the spec", "look at the evaluator, which may ask for too much; " * 4])

@@ -88,7 +88,7 @@ def _victory(state: State, window: int) -> _Said:
     many = len(false) >= window and 2 * len(false) >= len(seen.claims)
     last = seen.claims[-1]
     if not many and last.verdict is Verdict.PASSED:
-        return _Said(Light.QUIET, share)
+        return _Said(Light.QUIET, f"{share}; the last one was true" if seen.false else share)
     evidence = tuple(
         f"iteration {one.iteration}: task {one.task} said done, the check said {one.verdict}" for one in false
     )

@@ -103,7 +103,7 @@ def record(s: Session, iteration: int, decision: Decision, standing: plateau.Sta
             why=standing.why if signal in standing.signals else signal.evidence[0],
         )
         s.append(fired)
-        s.notice(f"plateau: {signal.rule}: {signal.evidence[0]}", f"plateau:{signal.rule}", "high")
+        s.notice(f"plateau: {signal.evidence[0]}", f"plateau:{signal.rule}", "high")
 
 
 async def apply(s: Session, desk: Desk, decision: Decision) -> Ending | None:
@@ -141,7 +141,7 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
     if decision.signal is not None:
         opened = desk.opened(
             RequestKind.PLATEAU,
-            f"go on after a plateau ({decision.signal.rule})?",
+            "go on after a plateau?",
             ": ".join(filter(None, (decision.signal.evidence[0], decision.signal.advice))),
             task=s.state.settled_task,
         )

@@ -30,6 +30,7 @@ from proctor.tui.operator import Operator
 from proctor.tui.palette import Actions
 from proctor.tui.panels.banner import summary
 from proctor.tui.screens.budget import Budget
+from proctor.tui.screens.prompt import Prompt
 from proctor.tui.screens.reading import Reading
 from proctor.tui.screens.session import SECONDS, TALL, Session
 from proctor.tui.view import View
@@ -169,7 +170,7 @@ class ProctorApp(App[int]):
         self.view = replace(self.view, now=self._clock(), startable=startable)
         self.session.tick()
         for screen in self.screen_stack:
-            if isinstance(screen, Budget):
+            if isinstance(screen, Budget | Reading | Prompt):
                 screen.show()
 
     @property

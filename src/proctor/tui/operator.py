@@ -19,14 +19,13 @@ from proctor.tui.panels import request as requests
 from proctor.tui.panels.banner import again
 from proctor.tui.screens.prompt import Prompt
 from proctor.tui.screens.reading import Reading
+from proctor.tui.widgets.dock import AGAIN
 from proctor.words import Dimension, RequestKind, SessionStatus
 
 if TYPE_CHECKING:
     from proctor.supervisor.toll import Toll
     from proctor.tui.app import ProctorApp
 
-AGAIN = 2.0
-"""Seconds within which the second press of `stop` counts."""
 SOON = 0.5
 """Seconds that something may take without being mentioned."""
 WHY = 15.0
@@ -160,8 +159,12 @@ class Operator:
             return
         figure = view.figures.get(dimension)
         offer = fmt.amount(dimension, fmt.suggested(dimension, figure.used if figure else 0, limit))
-        used = f"{fmt.amount(dimension, figure.used)} used of " if figure else ""
-        hint = f"{used}{fmt.limit(dimension, limit)}. Raise it by:"
+
+        def hint() -> str:
+            now = self._app.view
+            figure = now.figures.get(dimension)
+            used = f"{fmt.amount(dimension, figure.used)} used of " if figure else ""
+            return f"{used}{fmt.limit(dimension, now.state.limit(dimension) or 0 if now.state else 0)}. Raise it by:"
 
         def wrong(text: str) -> str:
             try:
@@ -199,7 +202,8 @@ class Operator:
             case "approve_as", RequestKind.TOOL if argument := requests.editable(request):
                 self._ask_changed(request, *argument)
             case "deny", _:
-                self._send("deny", request.id)
+                if not requests.drops(request) or self._app.dock.twice():
+                    self._send("deny", request.id)
             case _:
                 self._ask_reason(request, "approve" if verb == "approve_as" else "deny")
 
@@ -212,7 +216,7 @@ class Operator:
         self._ask(Prompt(f"Allow #{request.id} changed", hint, text, verb="allow"), given)
 
     def _ask_reason(self, request: RequestState, verb: str) -> None:
-        answers = requests.ANSWERS[request.opened.request]
+        answers = requests.answers(request)
         word = answers.approve if verb == "approve" else answers.deny
         asked, text = requests.subject(request)
         hint = f"{safe_line(asked, 24)}  {safe_line(text, 400)}"

@@ -12,16 +12,16 @@ from proctor.tui import oracle_rows as oracle
 from proctor.tui.entries import BODY, Entry, Kind, Told, hunk, main_argument, some
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
-from proctor.tui.wording import RESPONSES, RULES, reason
+from proctor.tui.wording import DROPPED, RESPONSES, RULES, STANDS, reason
 from proctor.units import counted, format_duration
 from proctor.words import (
-    Certainty,
     CheckpointKind,
     IterationEnd,
     Level,
     Light,
     RequestOutcome,
     SessionStatus,
+    TaskStatus,
 )
 
 KINDS = (
@@ -82,10 +82,15 @@ def _iteration_ended(e: ev.IterationEnded) -> Told:
 def _checkpoint_taken(e: ev.CheckpointTaken) -> Told:
     if e.checkpoint is CheckpointKind.SAFETY:
         return None  # the row of the rollback names it
-    what = f"task {e.task}" if e.checkpoint is CheckpointKind.TASK else str(e.checkpoint)
-    yet = "" if e.certainty is Certainty.CONFIRMED else "every file is still to be looked at"
-    said = "".join(f" · {word}" for word in (e.name, e.note, yet) if word)
-    return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id} {what}{said}", Role.DIM
+    match e.checkpoint:
+        case CheckpointKind.TASK:
+            what = f"task {e.task}"
+        case CheckpointKind.ASKED:
+            note = "your edit" if e.edited else e.note
+            what = " · ".join(filter(None, (e.name, note))) or "as you asked"
+        case _:
+            what = str(e.checkpoint)
+    return "kept", f"{CHECKPOINT[e.checkpoint]} {e.id} {what}", Role.DIM
 
 
 def _checkpoint_confirmed(e: ev.CheckpointConfirmed) -> Told:
@@ -189,6 +194,12 @@ def _supervisor_started(e: ev.SupervisorStarted) -> Told:
     return "proctor", "supervisor up · " + " · ".join(filter(None, said)), Role.DIM
 
 
+def _task_moved(e: ev.TaskMoved) -> Told:
+    dropped = e.status is TaskStatus.BLOCKED and e.why == DROPPED
+    said = "dropped, by you" if dropped else STANDS[e.status] + (f": {reason(e.why)}" if e.why else "")
+    return "task", f"{e.task} {said}"
+
+
 def _degraded(e: ev.Degraded) -> Told:
     return "budget", f"{fmt.LABEL[e.dimension]} at its ceiling: only {e.model} from here on", Role.ATTENTION
 
@@ -214,7 +225,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.TakenOver: lambda e: ("exposed", f"taken over as it is now: {some(e.paths)}", Role.DIM),
     ev.Quarantined: oracle.quarantined,
     ev.Autorun: oracle.autorun,
-    ev.TaskMoved: lambda e: ("task", f"{e.task} {e.status}" + (f": {e.why}" if e.why else "")),
+    ev.TaskMoved: _task_moved,
     ev.CheckpointTaken: _checkpoint_taken,
     ev.CheckpointConfirmed: _checkpoint_confirmed,
     ev.CheckpointsPruned: _pruned,

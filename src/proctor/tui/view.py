@@ -151,6 +151,15 @@ class View:
         return self.state.checkpoint(self.state.good) if self.state else None
 
     @property
+    def back_there(self) -> bool:
+        """Whether a rollback is known to take nothing: no worker has moved since the last good checkpoint. Edits of the
+        operator's at rest are not seen from here, so its key works all the same."""
+        state, good = self.state, self.good
+        if state is None or good is None or state.tree != good.taken.tree:
+            return False
+        return state.intent is None and (state.status not in MOVING or not state.iteration)
+
+    @property
     def requests(self) -> tuple[RequestState, ...]:
         """What waits, oldest first."""
         return self.state.open_requests if self.state else ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from proctor.journal.state import State, TaskState
 from proctor.text import safe_line
 from proctor.tui.format import LABEL
-from proctor.words import Dimension, Response, Rule
+from proctor.words import Dimension, Response, Rule, TaskStatus, Verdict
 
 RULES = {
     Rule.NO_CHANGE: "no check changed its answer",
@@ -39,6 +40,52 @@ _ERRORS = {
     "oracle": "the checks cannot be run",
     "disk": "the disk is full",
 }
+
+
+DROPPED = "dropped by the operator"
+"""Why a task is blocked that nobody wants any more."""
+STANDS = {
+    TaskStatus.DONE: "passed",
+    TaskStatus.BLOCKED: "set aside",
+    TaskStatus.REVIEW: "needs you",
+    TaskStatus.PENDING: "open",
+    TaskStatus.FAILED: "open",
+}
+"""Where a task stands, in words."""
+
+
+def stands(task: TaskState) -> str:
+    """Where a task stands, in a word or two: what it says beyond `passed`, `failed` and `open`."""
+    if task.taken_back and task.status is not TaskStatus.DONE:
+        return "taken back"
+    if task.status is TaskStatus.BLOCKED and task.why == DROPPED:
+        return "dropped"
+    if STANDS[task.status] == "open" and task.verdict not in (None, Verdict.PASSED):
+        return str(task.verdict)
+    return STANDS[task.status]
+
+
+def nothing_left(state: State) -> str:
+    """Why a session that rests would do nothing, and what there is to do about it; "" where it would."""
+    if not state.tasks:
+        return "there is no task: write one into tasks.json, or as `- [ ]` into PLAN.md"
+    if all(stands(task) == "dropped" for task in state.tasks):
+        return "every task is dropped: write another into tasks.json or PLAN.md, or leave it at that"
+    return ""
+
+
+def all_aside(state: State) -> tuple[TaskState, ...]:
+    """The tasks that were set aside, where nothing else is left to do."""
+    left = tuple(task for task in state.tasks if task.status is not TaskStatus.DONE and stands(task) != "dropped")
+    return left if all(stands(task) == "set aside" for task in left) else ()
+
+
+def unruled(text: str) -> str:
+    """A text with the plateau rules' words in the place of their contract keys."""
+    for rule, words in RULES.items():
+        if "_" in rule:
+            text = text.replace(rule, f"“{words}”")
+    return text
 
 
 def seen_by(rule: str) -> str:

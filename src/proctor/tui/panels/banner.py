@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proctor.journal import checks
-from proctor.journal.state import State
+from proctor.journal.state import State, TaskState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
-from proctor.tui.wording import RESPONSES, reason, seen_by
+from proctor.tui.wording import RESPONSES, all_aside, nothing_left, reason, seen_by
 from proctor.units import counted
 from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, SessionStatus, TaskStatus
 
@@ -32,6 +32,13 @@ class Banner:
 
 def banner(view: View) -> Banner | None:
     """The condition that matters most; None while the session simply goes on."""
+    found = _found(view)
+    if found is None or not view.back_there:
+        return found
+    return replace(found, verbs=tuple(one for one in found.verbs if one[0] != "rollback"))
+
+
+def _found(view: View) -> Banner | None:
     state = view.state
     if view.trouble:
         return Banner(Role.DANGER, "The journal cannot be read", (safe_line(view.trouble, 300),))
@@ -141,8 +148,20 @@ def _resting(view: View) -> Banner | None:
                 ),
             )
         case _:
-            verbs = (("resume", "go on"), ("rollback", "back"), ("diff", "diff"), ("note", "note …"))
-            return Banner(status_role(state.status, state.why), *summary(view), verbs)
+            headline, lines = summary(view)
+            role = status_role(state.status, state.why)
+            others: Verbs = (("rollback", "back"), ("diff", "diff"), ("note", "note …"))
+            if said := nothing_left(state):
+                verbs: Verbs = (("resume", "go on, once there is a task"), ("quit", "leave"), *others)
+                return Banner(role, headline, (f"{said[0].upper()}{said[1:]}.", *lines), verbs)
+            if aside := _rests_with(view, state):
+                return Banner(role, headline, (*_aside(aside), *lines), (("resume", "go on with them"), *others))
+            return Banner(role, headline, lines, (("resume", "go on"), *others))
+
+
+def _aside(tasks: tuple[TaskState, ...]) -> tuple[str, ...]:
+    """Why each of the first of them was set aside."""
+    return tuple(f"task {safe_line(str(task.id), 12)}: {reason(task.why)}" for task in tasks[:2])
 
 
 def _limit(view: View) -> tuple[str, ...]:
@@ -159,15 +178,32 @@ def summary(view: View) -> tuple[str, tuple[str, ...]]:
     """The end of a session in words: the headline with the status word, then what it took."""
     state = view.state
     assert state is not None
-    why = " by you" if state.why == "operator" else f": {reason(state.why)}" if state.why else ""
-    why = "" if state.status is SessionStatus.ASKING else why  # what is asked is said where it waits
-    return str(state.status).capitalize() + why, (_standing(view),)
+    return str(state.status).capitalize() + _because(view, state), (_standing(view),)
+
+
+def _because(view: View, state: State) -> str:
+    """Why it has its status. What is asked is said where it waits."""
+    if state.status is SessionStatus.ASKING or not state.why:
+        return ""
+    if state.status is SessionStatus.PARKED and nothing_left(state):
+        return ": nothing is left to do"
+    if _rests_with(view, state):
+        return ": what is left is set aside"
+    return " by you" if state.why == "operator" else f": {reason(state.why)}"
+
+
+def _rests_with(view: View, state: State) -> tuple[TaskState, ...]:
+    """The tasks that were set aside, where a session is parked for want of others."""
+    told = view.plateau or view.ceiling is not None
+    return all_aside(state) if state.status is SessionStatus.PARKED and not told else ()
 
 
 def again(view: View, keys: dict[str, str]) -> str:
     """What is said of a session that was to go on and ended before a worker ran: why, and what helps."""
     said = banner(view)
     why = f"It ended again at once. {said.headline}" if said else "It ended again at once"
+    if view.state and (left := nothing_left(view.state)):
+        return f"It ended again at once: {left}"
     if view.ceiling is not None and "extend" in keys and "resume" in keys:
         why += f". {keys['extend']} raises the ceiling, then {keys['resume']} goes on"
     return why

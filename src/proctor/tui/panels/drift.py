@@ -11,7 +11,7 @@ from proctor.progress import drift
 from proctor.text import safe_block, safe_line
 from proctor.tui.spans import Line, Role, cut, line, shorten, width, wrap
 from proctor.tui.view import View
-from proctor.tui.wording import seen_by
+from proctor.tui.wording import seen_by, unruled
 from proctor.words import Drift, Light
 
 _LIGHTS = {
@@ -107,8 +107,8 @@ def _plateau(state: State, room: int) -> list[str]:
         return [*found, *_wrapped("no rule against standing still holds", room), ""]
     rule = seen.rule or ""
     about = f"task {seen.task}, " if seen.task is not None else ""
-    found += _wrapped(f"{seen_by(rule)} ({about}rule {rule})", room)
-    found += _wrapped(seen.why, room) if seen.why else []
+    found += _wrapped(f"{seen_by(rule)} ({about}in the contract: {rule})", room)
+    found += _wrapped(unruled(seen.why), room) if seen.why else []
     found += [row for one in seen.evidence for row in _wrapped(f"· {one}", room)]
     return [*found, *(_wrapped(f"→ {seen.advice}", room) if seen.advice else []), ""]
 
@@ -178,7 +178,8 @@ def _light(one: drift.Reading, room: int) -> Line:
     """A light that is lit, in one row."""
     glyph, role = _LIGHTS[one.light]
     head = line((f"{glyph} {LABELS[one.drift].ljust(_COLUMN - 2)} ", role))
-    return line(head, ("".join(wrap(safe_line(one.why, 300), room - width(head), 1)), role))
+    why = one.why.split("; ")[0] if one.light is Light.QUIET else one.why
+    return line(head, ("".join(wrap(safe_line(why, 300), room - width(head), 1)), role))
 
 
 def _row(warned: Warned, room: int) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proctor.journal import checks
 from proctor.journal.state import State
+from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import STATUS, status_role
 from proctor.tui.spans import BADGE, Line, Role, choose, fit, join, line, spread, width
@@ -66,15 +67,22 @@ def _right(view: View, hidden_requests: int) -> list[tuple[int, Line]]:
         return []
     fields = [(6, line((f"iteration {state.iteration}", Role.DIM)))]
     if state.tasks:
-        place = next((i for i, task in enumerate(state.tasks, 1) if task.id == view.current), None)
-        total = len(state.tasks)
-        text = f"task {place} of {total}" if place else f"{view.verified} of {total} verified"
-        fields.append((3, line((text, Role.TEXT))))
+        fields.append((3, line((_task(view, state), Role.TEXT))))
     fields.append((5, line((f"{fmt.short_time(view.active_ms):>5} active", Role.DIM))))
     fields.append((8, line((checks.said(state), Role.DIM))))
     if hidden_requests:
         fields.append((0, line((f" {hidden_requests} waiting ", Role.ATTENTION_BADGE))))
     return fields
+
+
+def _task(view: View, state: State) -> str:
+    """The task at work, by the id that the log calls it by too, and its place where that is another number."""
+    total = len(state.tasks)
+    place = next((place for place, task in enumerate(state.tasks, 1) if task.id == view.current), None)
+    if place is None:
+        return f"{view.verified} of {total} verified"
+    number = safe_line(str(view.current), 12)
+    return f"task {number} of {total}" if number == str(place) else f"task {number} · {place} of {total}"
 
 
 def cautions(state: State) -> list[tuple[str, Role]]:

@@ -27,7 +27,7 @@ def pages(keys: dict[str, str], room: int) -> list[Line]:
     for key, said in _LOG_KEYS:
         found.extend(_key(key, said, "", room))
     found.extend([(), line(("Glyphs", Role.STRONG)), ()])
-    found.extend(_glyphs())
+    found.extend(_glyphs(room))
     return found
 
 
@@ -40,7 +40,7 @@ def _key(key: str, said: str, command: str, room: int) -> list[Line]:
     return found + [line(" " * 12, (row, Role.TEXT)) for row in rows[1:]]
 
 
-def _glyphs() -> list[Line]:
+def _glyphs(room: int) -> list[Line]:
     tasks = [
         (CURRENT, "the task at work"),
         (TASK[TaskStatus.DONE], "verified by its check"),
@@ -52,6 +52,12 @@ def _glyphs() -> list[Line]:
         (CHECKPOINT[CheckpointKind.SAFETY], "now, or what a rollback set aside"),
     ]
     found = [line((f"  {glyph:<9} ", Role.TEXT), (said, Role.DIM)) for glyph, said in tasks]
-    words = "   ".join(f"{STATUS[status]} {status}" for status in SessionStatus if status is not SessionStatus.UNKNOWN)
+    words: list[str] = []
+    for status in SessionStatus:
+        said = f"{STATUS[status]} {status}"
+        if words and len(words[-1]) + len(said) + 5 <= room:
+            words[-1] += f"   {said}"
+        else:
+            words.append(said)
     marks = line(("  r ~ ?     ", Role.TEXT), ("a figure that was reported, estimated, is unknown", Role.DIM))
-    return [*found, marks, (), line((f"  {words}", Role.DIM))]
+    return [*found, marks, (), *(line((f"  {row}", Role.DIM)) for row in words)]

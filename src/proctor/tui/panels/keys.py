@@ -40,9 +40,16 @@ def matters(view: View) -> frozenset[str]:
     return frozenset(verb for verb, holds in facts.items() if holds)
 
 
-def footer(keys: dict[str, str], room: int, *, armed_stop: bool = False, first: Collection[str] = ()) -> Line:
+def footer(
+    keys: dict[str, str],
+    room: int,
+    *,
+    armed_stop: bool = False,
+    first: Collection[str] = (),
+    folded: bool = False,
+) -> Line:
     """One line of keys and words; `keys` maps the verbs that are offered to how their keys are shown, `first` are
-    those that matter now."""
+    those that matter now. `folded`: a request waits out of sight."""
     fields = []
     for action in ACTIONS:
         if action.rank is None or action.verb not in keys:
@@ -51,7 +58,8 @@ def footer(keys: dict[str, str], room: int, *, armed_stop: bool = False, first: 
             fields.append((-1, line((f" {keys['stop']} again to stop ", Role.ATTENTION_BADGE))))
         else:
             rank = min(action.rank, MATTERS) if action.verb in first else action.rank
-            fields.append((rank, line((keys[action.verb], Role.STRONG), (f" {action.label}", Role.DIM))))
+            label = "show what waits" if folded and action.verb == "next" else action.label
+            fields.append((rank, line((keys[action.verb], Role.STRONG), (f" {label}", Role.DIM))))
     return line(" ", fit(fields, room - 2, 3))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -64,7 +65,8 @@ _TITLES = {
 class Docked:
     """The request that is shown, its place among those that wait, and whether it can be answered yet.
 
-    `sent` says what became of an answer that was given here; while it is set no key answers.
+    `sent` says what became of an answer that was given here; while it is set no key answers. `again`: one more press
+    denies what lets work go for good.
     """
 
     request: RequestState
@@ -72,6 +74,7 @@ class Docked:
     of: int = 1
     armed: bool = True
     sent: str = ""
+    again: bool = False
 
 
 def title(view: View, docked: Docked, room: int) -> str:
@@ -87,6 +90,19 @@ def title(view: View, docked: Docked, room: int) -> str:
     fields = [(rank, line(part)) for rank, part in parts]
     kept = choose(fields, room, 3)
     return " · ".join(plain(field[1]) for field, keep in zip(fields, kept, strict=True) if keep)
+
+
+def answers(request: RequestState) -> Answers:
+    """What the answer keys mean for a request. What is left to the final check is no task that could be dropped."""
+    kind = request.opened.request
+    if kind is RequestKind.REVIEW and request.opened.task is None:
+        return Answers("look again", "look again, saying …", "park", "park, saying …")
+    return ANSWERS[kind]
+
+
+def drops(request: RequestState) -> bool:
+    """Whether to deny it lets work go for good, so that one press is not enough."""
+    return request.opened.request is RequestKind.REVIEW and request.opened.task is not None
 
 
 def subject(request: RequestState) -> tuple[str, str]:
@@ -196,19 +212,36 @@ def _keys(view: View, docked: Docked, room: int, keys: dict[str, str]) -> Line:
     """The answers and their keys; an empty line while something in front takes the keys."""
     request = docked.request
     kind = request.opened.request
-    answers = ANSWERS[kind]
+    means = answers(request)
     offer = suggestion(view, request)
     amount = fmt.amount(*offer) if offer else "a quarter"
     role = Role.STRONG if docked.armed else Role.FAINT
     text = Role.TEXT if docked.armed else Role.FAINT
     named = (
-        ("approve", answers.approve.format(amount=amount), 0),
-        ("approve_as", answers.approve_as if kind is not RequestKind.TOOL or editable(request) else _SAYING, 3),
-        ("deny", answers.deny, 1),
-        ("deny_why", answers.deny_why, 4),
+        ("approve", means.approve.format(amount=amount), 0),
+        ("approve_as", means.approve_as if kind is not RequestKind.TOOL or editable(request) else _SAYING, 3),
+        ("deny", means.deny, 1),
+        ("deny_why", means.deny_why, 4),
         ("inspect", "inspect", 6),
         ("minimise", "minimise", 5),
         ("next", "next", 2),
     )
     fields = [(rank, line((keys[verb], role), (f" {label}", text))) for verb, label, rank in named if verb in keys]
+    if docked.again and "deny" in keys:
+        fields = [(0, line((f" {keys['deny']} again to {means.deny} ", Role.ATTENTION_BADGE)))]
     return fit(fields, room, 4)
+
+
+def whole(view: View, request: RequestState) -> list[str]:
+    """All of a request, line by line and unsafe: what is asked, why, what it comes to, and every argument."""
+    opened = request.opened
+    found = [*subject(request)[1].split("\n"), ""]
+    found += [_why(view, request), ""] if _why(view, request) else []
+    if len(pieces := parts_of(request)) > 1:
+        found += [f"{len(pieces)} in all:", *(f"- {piece}" for piece in pieces), ""]
+    asked = f"asked by {opened.tool}" if opened.tool else _TITLES[opened.request]
+    found += [f"{asked}, {fmt.ago(request.at, view.now)}, in iteration {opened.iteration}", ""]
+    for name, value in opened.input.items():
+        if len(opened.input) > 1 or str(value) != subject(request)[1]:
+            found += f"{name}: {value if isinstance(value, str) else json.dumps(value, indent=2)}".split("\n")
+    return found

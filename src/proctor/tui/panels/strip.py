@@ -7,7 +7,7 @@ from proctor.journal.state import CheckpointState, State
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, NOW
-from proctor.tui.spans import Line, Role, fit, line, spread, width
+from proctor.tui.spans import Line, Role, fit, line, spread, width, wrap
 from proctor.tui.view import View
 from proctor.words import CheckpointKind
 
@@ -37,7 +37,9 @@ def name(checkpoint: CheckpointState) -> str:
         case CheckpointKind.TASK:
             return f"task {safe_line(str(taken.task), 12)}"
         case CheckpointKind.ASKED:
-            return safe_line(taken.name or taken.note, 20) or taken.id
+            return (
+                "your edit" if taken.edited else "".join(wrap(safe_line(taken.name or taken.note), 20, 1)) or taken.id
+            )
         case _:
             return taken.id
 
@@ -118,7 +120,7 @@ def _way_back(view: View, keys: dict[str, str], room: int) -> Line:
     state = view.state
     assert state is not None
     past, fields = history.stack_from(state.rollbacks), []
-    if view.good is not None and "rollback" in keys:
+    if view.good is not None and not view.back_there and "rollback" in keys:
         what = line((keys["rollback"], Role.STRONG), (f" back to {name(view.good)}", Role.TEXT))
         when = line((f", {fmt.ago(view.good.at, view.now)}", Role.DIM))
         fields.append((0, line(what, when) if room >= 90 else what))

@@ -10,8 +10,9 @@ from proctor.tui import format as fmt
 from proctor.tui.glyphs import CLAIM, CURRENT, CURRENT_BEAT, TASK
 from proctor.tui.spans import Line, Role, cut, line, spread, width, wrap
 from proctor.tui.view import View
+from proctor.tui.wording import DROPPED, reason, stands
 from proctor.units import counted
-from proctor.words import Dimension, TaskStatus, Verdict
+from proctor.words import Dimension, TaskStatus
 
 WORDED = 26
 """Cells of a title and its word from which both are always shown."""
@@ -92,15 +93,10 @@ def _head(view: View, task: TaskState, room: int, digits: int, *, worded: bool) 
 
 def _word(task: TaskState) -> Line:
     """The last word on a task: its verdict, unless its status says more."""
+    said = stands(task)
     if task.status is TaskStatus.DONE:
-        return line(("passed", Role.GOOD))
-    if task.taken_back:
-        return line(("taken back", Role.DIM))
-    if task.status in (TaskStatus.BLOCKED, TaskStatus.REVIEW):
-        return line((task.status.value, _ROLE[task.status]))
-    if task.verdict not in (None, Verdict.PASSED):
-        return line((str(task.verdict), Role.TEXT))
-    return ()
+        return line((said, Role.GOOD))
+    return line((said, Role.DIM if task.taken_back else _ROLE[task.status])) if said != "open" else ()
 
 
 def _about(view: View, task: TaskState, room: int, indent: int, *, detail: bool) -> list[Line]:
@@ -117,12 +113,13 @@ def _about(view: View, task: TaskState, room: int, indent: int, *, detail: bool)
         claim = line(mark, (f"claims {said}", Role.TEXT), end)
         brief = line(mark, (said, Role.TEXT), end)
         found.append(line(blank, cut(claim if width(claim) <= room - indent else brief, room - indent)))
-    if task.failures and task.status is not TaskStatus.DONE:
+    if task.failed and task.status is not TaskStatus.DONE:
         attempt = f" · try {task.iterations}" if current else ""
-        found.append(line(blank, (f"failed {fmt.times(task.failures)}{attempt}", Role.DIM)))
-    reason = task.why or (task.last.reason if task.last and task.status is not TaskStatus.DONE else "")
-    if reason:
-        found.extend(line(blank, (row, Role.DIM)) for row in wrap(safe_line(reason, 300), room - indent, 2))
+        found.append(line(blank, (f"failed {fmt.times(task.failed)}{attempt}", Role.DIM)))
+    why = reason(task.why) if task.why else ""
+    why = why or (task.last.reason if task.last and task.status is not TaskStatus.DONE else "")
+    if why and why != DROPPED:
+        found.extend(line(blank, (row, Role.DIM)) for row in wrap(safe_line(why, 300), room - indent, 2))
     if detail and (effort := _effort(task)):
         found.append(line(blank, (effort, Role.FAINT)))
     return found

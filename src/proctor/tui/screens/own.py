@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from proctor.tui.panels.checks import page as measured
 from proctor.tui.panels.drift import light_line, lights_page, page, page_line
 from proctor.tui.panels.help import pages
-from proctor.tui.panels.request import parts_of, subject
+from proctor.tui.panels.request import subject, whole
 from proctor.tui.screens.budget import Budget
 from proctor.tui.screens.reading import Reading, patch_line
+from proctor.tui.spans import Line
 
 if TYPE_CHECKING:
     from proctor.tui.screens.session import Session
@@ -29,11 +29,7 @@ def inspect(screen: Session) -> None:
     """The whole request, line by line, with every argument."""
     request = screen.dock.request
     if request is not None:
-        raw = [*subject(request)[1].split("\n"), ""]
-        if len(pieces := parts_of(request)) > 1:
-            raw += [*(f"- {piece}" for piece in pieces), ""]
-        for name, value in request.opened.input.items():
-            raw += f"{name}: {value if isinstance(value, str) else json.dumps(value, indent=2)}".split("\n")
+        raw = whole(screen.proctor.view, request)
         screen.app.push_screen(Reading(f"Request #{request.id}", raw, key=screen.proctor.key_of("inspect")))
 
 
@@ -49,20 +45,30 @@ def diff(screen: Session) -> None:
 
 def warnings(screen: Session) -> None:
     """Every warning with its reason and all of its paths."""
-    raw = page(screen.proctor.view)
-    screen.app.push_screen(Reading("Look at these", raw, page_line, key=screen.proctor.key_of("warnings")))
+    _follow(screen, "Look at these", "warnings", lambda: page(screen.proctor.view), page_line)
 
 
 def checks(screen: Session) -> None:
     """How much the checks catch, and what nothing verifies."""
-    raw = measured(screen.proctor.view, screen.size.width - 8)
-    screen.app.push_screen(Reading("What the checks catch", raw, key=screen.proctor.key_of("checks")))
+    _follow(screen, "What the checks catch", "checks", lambda: measured(screen.proctor.view, screen.size.width - 8))
 
 
 def lights(screen: Session) -> None:
     """The seven lights of drift, and why each is as it is."""
-    raw = lights_page(screen.proctor.view, screen.size.width - 8)
-    screen.app.push_screen(Reading("Plateau and drift", raw, light_line, key=screen.proctor.key_of("lights")))
+    room = screen.size.width - 8
+    _follow(screen, "Plateau and drift", "lights", lambda: lights_page(screen.proctor.view, room), light_line)
+
+
+def _follow(
+    screen: Session,
+    title: str,
+    verb: str,
+    now: Callable[[], Sequence[str] | Sequence[Line]],
+    drawn: Callable[[str], Line] | None = None,
+) -> None:
+    """A page that moves with the session while it is open."""
+    key = screen.proctor.key_of(verb)
+    screen.app.push_screen(Reading(title, now(), drawn, key=key, now=now))
 
 
 def copy(screen: Session) -> None:

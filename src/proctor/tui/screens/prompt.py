@@ -30,6 +30,8 @@ class Field(Input):
 class Prompt(ModalScreen[str | None]):
     """Asks for one line. `check` says in a sentence what is wrong with a text, or nothing.
 
+    A `hint` that is a function is called whenever the session moves.
+
     A `value` to begin with is edited; with `replace` it is an offer, selected, so that typing takes its place.
     """
 
@@ -39,7 +41,7 @@ class Prompt(ModalScreen[str | None]):
     def __init__(
         self,
         title: str,
-        hint: str,
+        hint: str | Callable[[], str],
         value: str = "",
         check: Callable[[str], str] | None = None,
         verb: str = "send",
@@ -47,7 +49,8 @@ class Prompt(ModalScreen[str | None]):
         replace: bool = False,
     ) -> None:
         super().__init__()
-        self._title, self._hint, self._value, self._verb = title, hint, value, verb
+        self._title, self._value, self._verb = title, value, verb
+        self._hint = hint if callable(hint) else lambda: hint
         self._check = check or (lambda text: "" if text.strip() else "it is empty")
         self._problem = ""
         self._replace = replace
@@ -61,6 +64,10 @@ class Prompt(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
+
+    def show(self) -> None:
+        """The session has moved."""
+        self.query_one("#prompt-hint", Lines).update()
 
     def on_input_changed(self, _: Input.Changed) -> None:
         self._say("")
@@ -77,7 +84,7 @@ class Prompt(ModalScreen[str | None]):
         self.query_one("#prompt-problem", Lines).update()
 
     def _about(self, width: int, _: int) -> list[Line]:
-        return [line((shorten(self._hint, width), Role.DIM))]
+        return [line((shorten(self._hint(), width), Role.DIM))]
 
     def _below(self, width: int, _: int) -> list[Line]:
         return [line((self._problem, Role.ATTENTION))]

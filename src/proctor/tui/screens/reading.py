@@ -39,9 +39,10 @@ class Page(ScrollView, can_focus=True):
         self._raw, self._drawn = raw, drawn
 
     def fill(self, raw: Sequence[str] | Sequence[Line]) -> None:
-        """Show other lines."""
-        self._raw = raw
-        self._measure()
+        """Show other lines, from where the reader is."""
+        if raw != self._raw:
+            self._raw = raw
+            self._measure()
 
     def on_mount(self) -> None:
         self._measure()
@@ -64,7 +65,8 @@ class Page(ScrollView, can_focus=True):
 
 
 class Reading(ModalScreen[None]):
-    """A titled page over the session; escape, `q` or the key that opened it closes it."""
+    """A titled page over the session; escape, `q` or the key that opened it closes it. One that is given what to show
+    `now` follows the session."""
 
     CSS_PATH = "overlay.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,12 +75,18 @@ class Reading(ModalScreen[None]):
     ]
 
     def __init__(
-        self, title: str, raw: Sequence[str] | Sequence[Line], drawn: Callable[[str], Line] | None = None, key: str = ""
+        self,
+        title: str,
+        raw: Sequence[str] | Sequence[Line],
+        drawn: Callable[[str], Line] | None = None,
+        key: str = "",
+        now: Callable[[], Sequence[str] | Sequence[Line]] | None = None,
     ) -> None:
         super().__init__()
+        self._now = now
         self._title, self._key = title, key
         self._page = Page(raw[:LONGEST], drawn)
-        self.text = "\n".join(one for one in raw if isinstance(one, str))
+        self.text = _text(raw)
 
     def compose(self) -> ComposeResult:
         self._page.border_title = words(self, self._title)
@@ -86,6 +94,13 @@ class Reading(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self._page.focus()
+
+    def show(self) -> None:
+        """The session has moved."""
+        if self._now is not None:
+            raw = self._now()
+            self._page.fill(raw[:LONGEST])
+            self.text = _text(raw)
 
     def on_key(self, event: Key) -> None:
         """The key that opened the page closes it."""
@@ -98,6 +113,10 @@ class Reading(ModalScreen[None]):
         """The keys that work while this is in front."""
         copy = (("y", "copy"),) if self.text else ()
         return ("esc", "close"), ("↑ ↓", "scroll"), *copy
+
+
+def _text(raw: Sequence[str] | Sequence[Line]) -> str:
+    return "\n".join(one for one in raw if isinstance(one, str))
 
 
 def _plain(text: str) -> Line:

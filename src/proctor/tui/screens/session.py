@@ -329,5 +329,5 @@ class Session(Screen[None]):
     def _footer(self, width: int, _: int) -> list[Line]:
         if not self._in_front and (stack := self.app.screen_stack):
             return [overlay(getattr(stack[-1], "keys_shown", _PALETTE_KEYS), width)]
-        stop = self.proctor.operator.stop_armed
-        return [footer(self.keys(), width, armed_stop=stop, first=matters(self.proctor.view))]
+        stop, folded = self.proctor.operator.stop_armed, self.dock.minimised
+        return [footer(self.keys(), width, armed_stop=stop, first=matters(self.proctor.view), folded=folded)]

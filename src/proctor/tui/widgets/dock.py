@@ -15,6 +15,10 @@ GUARD = 0.3
 """Seconds for which no key answers a request that has just appeared; an answer key meanwhile starts them anew."""
 
 
+AGAIN = 2.0
+"""Seconds within which a second press counts."""
+
+
 class Dock(Lines):
     """Holds which request is shown, whether it can be answered yet, and what was answered here."""
 
@@ -23,7 +27,7 @@ class Dock(Lines):
         self._keys = keys
         self._clock = clock
         self._view: View | None = None
-        self._armed_at = 0.0
+        self._armed_at = self._again_until = 0.0
         self._sent: dict[int, str] = {}
         self.request: RequestState | None = None
         self.minimised = False
@@ -78,6 +82,20 @@ class Dock(Lines):
             return None
         return self.request.id
 
+    @property
+    def again(self) -> bool:
+        """Whether one more press denies what is shown, which lets work go for good."""
+        return self._clock() < self._again_until
+
+    def twice(self) -> bool:
+        """Whether this press is the second one within a moment; the first one asks for it."""
+        second = self.again
+        self._again_until = 0.0 if second else self._clock() + AGAIN
+        if not second:
+            self.set_timer(AGAIN + 0.01, self.update)
+        self.update()
+        return second
+
     def mark(self, request: int, said: str) -> None:
         """An answer was given here; no key answers it again unless it comes back."""
         self._sent[request] = said
@@ -98,7 +116,7 @@ class Dock(Lines):
 
     def guard(self) -> None:
         """What is shown has just come into sight: no key answers it for a moment."""
-        self._armed_at = self._clock() + GUARD
+        self._armed_at, self._again_until = self._clock() + GUARD, 0.0
         self.set_timer(GUARD + 0.01, self.update)
         self.update()
 
@@ -107,7 +125,8 @@ class Dock(Lines):
             return None
         ids = [request.id for request in self._view.requests]
         place = ids.index(self.request.id) + 1 if self.request.id in ids else 1
-        return panel.Docked(self.request, place, max(1, len(ids)), self.armed, self._sent.get(self.request.id, ""))
+        sent = self._sent.get(self.request.id, "")
+        return panel.Docked(self.request, place, max(1, len(ids)), self.armed, sent, again=self.again)
 
     def _lines(self, width: int, height: int) -> list[Line]:
         docked = self._docked()

@@ -1,0 +1,100 @@
+"""What the operator is told, in words of his own: what there is to do, what a thing is called, what one press does."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from proctor.journal import events as ev
+from proctor.journal.state import RequestState
+from proctor.tui.actions import offered
+from proctor.tui.panels import banner, header, request, strip, tasks
+from proctor.tui.panels.help import pages
+from proctor.tui.spans import plain, width
+from proctor.tui.view import holding
+from proctor.tui.wording import DROPPED
+from proctor.words import CheckpointKind, RequestKind, SessionStatus, TaskStatus
+from tui.test_panels import ALL_KEYS, NOW, a_state, a_view, kept, text
+
+
+def test_a_session_that_is_paused_while_a_request_waits_says_so_and_offers_the_way_on() -> None:
+    asked = ev.RequestOpened(id=1, request=RequestKind.TOOL, what="x", tool="shell", input={"command": "x"}, task=3)
+    state = a_state(status=SessionStatus.ASKING, requests=(RequestState(id=1, opened=asked, at=NOW),))
+    view = a_view(state, worker={"alive": True, "frozen": True, "paused": True})
+    assert "paused too" in request.title(view, request.Docked(state.requests[0]), 80)
+    assert offered("resume", holding(view))
+    assert not offered("pause", holding(view))
+
+
+def test_where_every_task_is_dropped_it_is_said_what_there_is_to_do() -> None:
+    dropped = tuple(replace(task, status=TaskStatus.BLOCKED, why=DROPPED, verdict=None) for task in a_state().tasks)
+    view = a_view(a_state(status=SessionStatus.PARKED, why="operator", tasks=dropped, intent=None), alive=False)
+    said = banner.banner(view)
+    assert said is not None
+    shown = text(banner.panel(said, 100, ALL_KEYS))
+    for part in ("Parked: nothing is left to do", "write another into tasks.json", "p go on, once there is a task"):
+        assert part in shown
+    assert "write another into tasks.json" in banner.again(view, ALL_KEYS)
+    assert "dropped" in text(tasks.tasks(view, 60))
+    assert "blocked" not in text(tasks.tasks(view, 60))
+
+
+def test_what_is_left_of_a_parked_session_is_told_with_why_it_was_set_aside() -> None:
+    aside = tuple(
+        task if task.status is TaskStatus.DONE else replace(task, status=TaskStatus.BLOCKED, why="plateau:no_op")
+        for task in a_state().tasks
+    )
+    said = banner.banner(a_view(a_state(status=SessionStatus.PARKED, why="plateau:no_op", tasks=aside), alive=False))
+    assert said is not None
+    assert said.headline == "Parked: what is left is set aside"
+    assert "task 3: plateau, iterations change nothing" in said.lines
+
+
+def test_no_way_back_is_shown_where_the_tree_is_known_to_stand_there() -> None:
+    there = a_state(tree="c3", status=SessionStatus.PARKED, why="operator", intent=None)
+    moved = replace(there, tree="elsewhere")
+    for state, shown in ((there, False), (moved, True), (replace(there, status=SessionStatus.RUNNING), True)):
+        assert ("R back" in plain(strip.strip(a_view(state), 120, ALL_KEYS))) is shown
+    said = banner.banner(a_view(there))
+    assert said is not None
+    assert "rollback" not in dict(said.verbs)
+
+
+def test_a_checkpoint_is_called_by_whole_words() -> None:
+    one = kept("c4", CheckpointKind.ASKED)
+    for changes, called in (
+        ({"edited": True, "note": "changed by the operator"}, "your edit"),
+        ({"note": "before the large refactoring"}, "before the large…"),
+        ({"name": "before-the-large-refactoring"}, "before-the-large-re…"),
+    ):
+        assert strip.name(replace(one, taken=replace(one.taken, **changes))) == called
+
+
+def test_the_task_at_work_is_called_by_its_id_and_its_place_where_that_is_another_number() -> None:
+    other = tuple(replace(task, id=f"T{task.id}") for task in a_state().tasks)
+    intent = ev.IterationStarted(iteration=7, task="T3", key="k")
+    assert "task T3 · 3 of 5" in plain(header.header(a_view(a_state(tasks=other, intent=intent)), 120))
+
+
+def test_to_drop_a_task_takes_two_presses_and_the_final_check_is_no_task_to_drop() -> None:
+    asked = ev.RequestOpened(id=1, request=RequestKind.REVIEW, what="task 5: no check", task=5)
+    one = RequestState(id=1, opened=asked, at=NOW)
+    last = replace(one, opened=replace(asked, task=None))
+    assert request.drops(one)
+    assert not request.drops(last)
+    keys_shown = {verb: ALL_KEYS[verb] for verb in ("approve", "deny")}
+    again = text(request.panel(a_view(), request.Docked(one, again=True), 80, 5, keys_shown))
+    assert "d again to drop the task" in again
+    assert "d park" in text(request.panel(a_view(), request.Docked(last), 80, 5, keys_shown))
+
+
+def test_the_whole_of_a_request_has_all_that_the_dock_has() -> None:
+    asked = ev.RequestOpened(
+        id=1, request=RequestKind.TOOL, what="x", why="publish it", tool="shell", input={"command": "a; b"}, task=3
+    )
+    shown = "\n".join(request.whole(a_view(), RequestState(id=1, opened=asked, at=NOW)))
+    for part in ("a; b", "task 3 · publish it", "2 in all:", "- a", "asked by shell"):
+        assert part in shown
+
+
+def test_no_line_of_the_help_is_cut() -> None:
+    assert max(width(one) for one in pages(ALL_KEYS, 72)) <= 72
