@@ -35,6 +35,8 @@ PROGRAM = "must start with a program, and hold no NUL"
         ("-q]}", "-q]}, {run: [x], optional: On, repeat: 1}", "progress.checks[1].repeat: means nothing beside"),
         ("-q]}", "-q]}, {run: [x], optional: t, allow_vacuous: 1}", "checks[1].allow_vacuous: means nothing beside"),
         ("-q]}", "-q], optional: y}", "progress.checks: no check: what proves that a task is done?"),
+        ("[{run: [pytest, -q]}]", "[]", "nor is there a task: write tasks.json, or `- [ ]` items in PLAN.md"),
+        ("[pytest, -q]", "[]", "progress.checks[0].run: names no program: write the command as a list of words"),
         ("[{run: [pytest, -q]}]", "{run: [x]}", "progress.checks: should be a list such as [{run: [pytest, -q]}]"),
         ("{run: [pytest, -q]}", "pytest", f"progress.checks[0]: should hold {CHECK}"),
         ("-q]}", "-q], repaet: 2}", "progress.checks[0].repaet: unknown key, nearest: repeat"),

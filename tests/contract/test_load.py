@@ -146,6 +146,14 @@ def test_a_task_with_a_check_of_its_own_is_check_enough(write: Write, tmp_path: 
     assert load(write(SMALLEST.replace("progress: {checks: [{run: [pytest, -q]}]}\n", ""))).progress.checks == ()
 
 
+@pytest.mark.parametrize("nothing", ["[]", "{}"])
+def test_a_check_of_a_task_that_is_empty_is_told_where_the_task_list_is_read(
+    write: Write, tmp_path: Path, nothing: str
+) -> None:
+    (tmp_path / "tasks.json").write_text(f'[{{"id": 1, "task": "x", "check": {nothing}}}]')
+    load(write(re.sub("progress: .*", "", SMALLEST)))
+
+
 def test_an_optional_check_decides_nothing_and_is_not_the_one_check(refusal: Refusal) -> None:
     (line,) = refusal(SMALLEST.replace("-q]}", "-q], optional: true}"))
     assert line.startswith("proctor.yaml:4: progress.checks: no check")

@@ -113,6 +113,16 @@ def test_the_list_may_stand_under_a_key_and_a_task_may_have_several_checks(tmp_p
             "tasks.json:1: task 1: check.run: missing: the command, as a list of "
             "words such as [pytest, -q]; or an artifact, a page",
         ),
+        (
+            [{"id": 1, "task": "x", "check": []}],
+            "tasks.json:1: task 1: check: holds no check: write one, or leave the key out, so that progress.checks are "
+            "used",
+        ),
+        (
+            [{"id": 1, "task": "x", "check": {"run": []}}],
+            "tasks.json:1: task 1: check.run: names no program: write the command as a list of words, such as "
+            "[pytest, -q]",
+        ),
         (f'[{{"id": {"9" * 5000}, "task": "x"}}]', "tasks.json:1: a number of 5000 digits; write a shorter one"),
         ([{"id": "a\nb", "task": "x"}], "tasks.json:1: task 1: id: should be a word that can be typed"),
         ([{"id": 2**60, "task": "x"}], "tasks.json:1: task 1: id: should be at most 9007199254740992"),

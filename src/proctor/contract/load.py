@@ -36,8 +36,8 @@ def load(workspace: Path) -> Contract:
         contract = _validate(document, faults)
         for place, message in (*_across(document), *built.refusals(document), *_outside(document, workspace)):
             faults.add(place, message)
-        if not _has_check(document, workspace):
-            faults.add(("progress", "checks"), f"no check: what proves that a task is done? {A_CHECK}")
+        if lack := _lacks_check(document, workspace):
+            faults.add(("progress", "checks"), lack)
     if (problems := faults.problems()) or contract is None:
         raise ContractError(problems)
     contract._hash = hashlib.sha256(content).hexdigest()
@@ -183,12 +183,17 @@ def _outside(document: Document, workspace: Path) -> Iterator[tuple[Place, str]]
                 yield place, f"{item[:80]!r} leaves the workspace through a symbolic link"
 
 
-def _has_check(document: Document, workspace: Path) -> bool:
+def _lacks_check(document: Document, workspace: Path) -> str:
+    """What to say where nothing proves a task; nothing where something does."""
     checks = document.at(("progress", "checks"))
     if isinstance(checks, list):
         if len(checks) > sum(is_on(check.get("optional")) for check in checks if isinstance(check, dict)):
-            return True
+            return ""
     elif checks is not None:
-        return True  # of the wrong kind, and said so already
-    listed = peek(workspace, _lenient_state(document))
-    return listed.checked > 0 or not listed.readable  # which is said where it is read
+        return ""  # of the wrong kind, and said so already
+    state = _lenient_state(document)
+    listed = peek(workspace, state)
+    if listed.checked or not listed.readable:  # which is said where it is read
+        return ""
+    also = "" if listed.total else f"; nor is there a task: write {state.tasks}, or `- [ ]` items in {state.plan}"
+    return f"no check: what proves that a task is done? {A_CHECK}{also}"

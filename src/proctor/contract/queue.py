@@ -22,7 +22,8 @@ _ITEM = re.compile(r"^ *(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +\S", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`total` tasks; `checked` of them name a check of their own that decides. `specs` describe them."""
+    """`total` tasks; `checked` of them name a check of their own that decides. `specs` describe them.
+    What is wrong with a list that is not `readable` is told where it is read."""
 
     total: int = 0
     checked: int = 0
@@ -47,6 +48,8 @@ def _of_list(content: bytes) -> Queue:
     tasks = json.loads(content)
     tasks = tasks.get("tasks") if isinstance(tasks, dict) else tasks
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        return Queue(readable=False)
+    if any(task.get("check") in ([], {}) for task in tasks):
         return Queue(readable=False)
     return Queue(
         total=len(tasks),

@@ -180,9 +180,11 @@ def never(value: Any) -> Any:
 
 
 def argv(value: Any) -> Any:
-    """A command as it is given. ValueError where it is written as for a shell."""
+    """A command as it is given. ValueError where it is written as for a shell, or names nothing."""
     if isinstance(value, str):
         raise ValueError("is a list of words, for no shell reads it: [" + ", ".join(value.split()[:8]) + "]")
+    if isinstance(value, list) and not value:
+        raise ValueError("names no program: write the command as a list of words, such as [pytest, -q]")
     return value
 
 

@@ -273,6 +273,8 @@ def _task(workspace: Path, entry: dict[str, Any], default: Sequence[CheckFact]) 
             files.read(workspace, task.spec)
         except UsageError as error:
             raise Wrong(("spec",), error) from error
+    if task.check == []:
+        raise Wrong(("check",), "holds no check: write one, or leave the key out, so that progress.checks are used")
     if isinstance(task.check, list):
         own = [_check(one, "check", at) for at, one in enumerate(task.check)]
     else:
