@@ -54,7 +54,7 @@ def test_a_preview_names_the_operator_s_edits_first_and_touches_nothing(project:
     assert lines[0].startswith("back to c1: ")
     assert "confirmed" in lines[0]
     assert lines[1:6] == [
-        "  1 goes, 2 change",
+        "  1 file goes, 2 change",
         "  yours, written since then:",
         "    goes        new  +0 -1",
         "  yours and a worker's:",

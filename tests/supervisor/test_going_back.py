@@ -295,7 +295,7 @@ async def test_the_lines_name_the_operator_s_edits_first(past: Past) -> None:
         write(past.work / f"m{number:02}", "mine\n")
     told = past.before()
     lines = toll.lines(told)
-    assert lines[0] == "  25 go, 2 change"
+    assert lines[0] == "  25 files go, 2 change"
     assert lines[1] == "  yours, written since then:"
     assert lines[2] == "    goes        m00  +0 -1"
     assert lines[22] == "    and 5 more"

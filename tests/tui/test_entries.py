@@ -14,7 +14,7 @@ from proctor.journal import events as ev
 from proctor.journal.events import kind_of
 from proctor.journal.stream import Line
 from proctor.tui.entries import BATCH, Entry, Kind, main_argument, merge
-from proctor.tui.rows import KINDS, from_row
+from proctor.tui.rows import KINDS, for_screen, from_row
 from proctor.tui.spans import Role
 from proctor.tui.stream import from_stream
 from proctor.words import (
@@ -27,6 +27,7 @@ from proctor.words import (
     Response,
     Rule,
     SessionStatus,
+    TaskStatus,
     Verdict,
 )
 
@@ -233,3 +234,42 @@ def test_what_a_rollback_put_back_is_told_as_the_harness_did_it_and_once() -> No
         f"rolled back to c2 after a failed verdict: 3 files put back; {kept}",
         None,
     ]
+
+
+def test_the_log_of_the_screen_leaves_out_what_a_glance_has_no_use_for() -> None:
+    crossed = ev.LevelCrossed(dimension=Dimension.COST, level=Level.SOFT, used=21, limit=20)
+    events = (
+        ev.SupervisorStarted(pid=1, boot="b", started=1, token=1, bound=("1G of memory",), unbound=("disk",)),
+        ev.Logged(text="bubblewrap 0.11.0 at /usr/bin/bwrap", room="backend"),
+        ev.Logged(text="a cover hangs no more", room="sandbox"),
+        ev.CheckpointConfirmed(id="c1", commit="a", tree="b", state="", files=1, ms=80),
+        ev.CheckpointConfirmed(id="c2", commit="a", tree="b", state="", files=1, ms=80, missed=("a.py",)),
+        crossed,
+        replace(crossed, level=Level.HARD),
+    )
+    rows = [ev.Row(seq=place, at=T0, token=1, event=event) for place, event in enumerate(events, 1)]
+    assert [entry.text.split(",")[0] for entry in for_screen(rows)] == [
+        "supervisor up · bwrap · not bound: disk",
+        "a cover hangs no more",
+        "c2 is complete: every file was looked at",
+        "cost HARD: $0.000021 of $0.00002",
+    ]
+
+
+def test_words_of_the_machine_are_told_in_those_of_a_person() -> None:
+    for event, said in (
+        (
+            ev.TaskMoved(task=3, status=TaskStatus.BLOCKED, why="plateau:no_op"),
+            "3 set aside: plateau, iterations change nothing",
+        ),
+        (ev.TaskMoved(task=3, status=TaskStatus.BLOCKED, why="dropped by the operator"), "3 dropped, by you"),
+        (ev.TaskMoved(task=3, status="review", why="no check"), "3 needs you: no check"),
+        (ev.CheckpointTaken(id="c3", checkpoint=CheckpointKind.ASKED, commit="a", tree="b"), "◆ c3 as you asked"),
+        (
+            ev.CheckpointTaken(id="c3", checkpoint=CheckpointKind.ASKED, commit="a", tree="b", edited=True, note="x"),
+            "◆ c3 your edit",
+        ),
+    ):
+        entry = told(event)
+        assert entry is not None
+        assert entry.text == said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import signal
 import sys
@@ -12,6 +13,7 @@ from typing import NoReturn
 
 from proctor import __version__
 from proctor.cli.registry import BY_NAME, VERBS
+from proctor.contract.wrong import nearest
 from proctor.errors import ProctorError, UsageError
 from proctor.text import safe_line
 from proctor.words import ExitCode
@@ -20,10 +22,16 @@ _MAY_BE_EMPTY = ("note", "reason")
 _ID_GOES = {"show": "--id", "export": "--id", "diff": "--from", "rollback": "--to"}
 
 
+_NO_VERB = re.compile(r"argument VERB: invalid choice: '(.*)' \(choose from .*", re.DOTALL)
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
+        if found := _NO_VERB.fullmatch(message):
+            near = nearest(found[1], BY_NAME)
+            message = f"no verb {safe_line(found[1], 60)!r}" + (f"; did you mean `proctor {near}`" if near else "")
         print(f"proctor: {message}; see `{self.prog} --help`", file=sys.stderr)
         raise SystemExit(ExitCode.USAGE)
 
@@ -51,7 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
     given, extra = top.parse_known_args(words)
     if extra:
         hint = f"; the command comes last, after `--`: proctor sandbox {_meant(given, extra)}"
-        top.error(f"unrecognized arguments: {shlex.join(extra)}{hint if given.verb == 'sandbox' else ''}")
+        hint = hint if given.verb == "sandbox" else _two_ids(given, extra)
+        top.error(f"unrecognized arguments: {shlex.join(extra)}{hint}")
     if given.verb is None:
         top.print_help()
         return ExitCode.USAGE
@@ -98,6 +107,14 @@ def _meant(given: argparse.Namespace, extra: list[str]) -> str:
     folder = [given.dir] if Path(given.dir).is_dir() and given.dir != "." else []
     first = [] if Path(given.dir).is_dir() else [given.dir]
     return shlex.join([*folder, "--", *first, *extra])
+
+
+def _two_ids(given: argparse.Namespace, extra: list[str]) -> str:
+    """Where the ids go that were given to `diff` without their options."""
+    if given.verb != "diff" or len(extra) != 1 or extra[0].startswith("-") or os.path.isdir(given.dir):
+        return ""
+    meant = shlex.join(["--from", given.dir, "--to", *extra])
+    return f"; checkpoints are named with --from and --to: proctor diff {meant}"
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from proctor.journal.events import Row, kind_of
-from proctor.journal.state import RequestState, State
+from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import NoJournal
 from proctor.supervisor import sessions
 from proctor.supervisor.client import Client
@@ -33,22 +33,21 @@ def status(given: argparse.Namespace) -> int:
     """Where the session stands."""
     try:
         with Client(given.dir) as client:
-            found = status_of(client.state(), client.live("gauges"), client.alive())
+            state, gauges, alive = client.state(), client.live("gauges"), client.alive()
     except NoJournal:
         check_workspace(given.dir)
-        found = status_of(State(workspace=str(given.dir)), {}, alive=False)
+        state, gauges, alive = State(workspace=str(given.dir)), {}, False
+    found = status_of(state, gauges, alive)
     if given.json:
         return print_json(found)
-    why = f" ({found['why']})" if found["why"] else ""
+    from proctor.tui.wording import because, nothing_left, seen_by
+
     where = f"{safe_line(found['workspace'])}   iteration {found['iteration']}   {found['sandbox']}"
-    print(f"{found['status']}{why}   {where}")
-    for task in found["tasks"]:
-        claim = f"   claimed {safe_line(task['claim'], 40)}" if task["claim"] else ""
-        verdict = "taken back" if task["taken_back"] else task["verdict"] or ""
-        print(f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 60):60} {verdict}{claim}")
-        if task["status"] != TaskStatus.DONE and task["reason"]:
-            log = f" ({safe_line(task['log'], 200)})" if task["log"] else ""
-            print(f"       {safe_line(task['reason'], 200)}{log}")
+    print(f"{found['status']}{because(found['why'])}   {where}")
+    for task in state.tasks:
+        print("\n".join(_task(task)))
+    if state.session and not alive and state.status is not SessionStatus.DONE and (left := nothing_left(state)):
+        print(f"  {left}")
     for name, figure in found["budget"].items():
         dimension = Dimension(name)
         limit = f" of {format_amount(dimension, figure['limit'])}" if figure["limit"] is not None else ""
@@ -60,7 +59,8 @@ def status(given: argparse.Namespace) -> int:
         print(f"  waits: #{request['id']} {safe_line(request['what'], 100)}")
     plateau = found["plateau"]
     if plateau["state"] != "quiet":
-        print(f"  plateau: {plateau['state']} {plateau['rule']}: {safe_line('; '.join(plateau['evidence']))}")
+        said = safe_line("; ".join(plateau["evidence"]))
+        print(f"  plateau {plateau['state']}: {seen_by(plateau['rule'] or '')}: {said}")
         if plateau["advice"]:
             print(f"    {safe_line(plateau['advice'])}")
     _drift(found["drift"])
@@ -74,6 +74,18 @@ def status(given: argparse.Namespace) -> int:
         begin = "run" if (given.dir / "proctor.yaml").exists() else "init"
         print(f"  no session yet: begin with `proctor {begin}`")
     return ExitCode.DONE
+
+
+def _task(task: TaskState) -> Iterator[str]:
+    """Where a task stands, and why it is not done, with where to read on."""
+    from proctor.tui.wording import DROPPED, reason, stands
+
+    claim = f"   claimed {safe_line(task.claim, 40)}" if task.claim else ""
+    yield f"  {task.id!s:>4} {stands(task):10} {safe_line(task.task, 60):60}{claim}".rstrip()
+    why = reason(task.why) if task.why else task.last.reason if task.last else ""
+    if task.status is not TaskStatus.DONE and why not in ("", DROPPED):
+        log = f" ({safe_line(task.last.log, 200)})" if task.last and task.last.log else ""
+        yield f"       {safe_line(why, 200)}{log}"
 
 
 def _drift(found: dict[str, Any]) -> None:
@@ -109,8 +121,10 @@ def list_sessions(given: argparse.Namespace) -> int:
             continue
     if given.json:
         return print_json(found)
+    from proctor.tui.wording import because
+
     for one in found:
-        why = f" ({one['why']})" if one["why"] else ""
+        why = f"  ({because(str(one['why'])).lstrip(': ')})" if one["why"] else ""
         print(f"{one['status']:12} {safe_line(str(one['workspace']), 200)}{why}")
     if not found:
         print("no sessions; start one with `proctor run` in a project, or try `proctor demo`")

@@ -25,6 +25,7 @@ from proctor.journal.store import NoJournal
 from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
+from proctor.tui.wording import because, nothing_left
 from proctor.units import counted, parse_duration
 from proctor.words import ExitCode, IterationEnd, RequestKind, SessionStatus, TaskStatus, Verdict
 
@@ -93,7 +94,6 @@ def last_line(client: Client) -> str:
     """Where the session stands, and the command that comes next."""
     state = client.state()
     done = sum(task.status is TaskStatus.DONE for task in state.tasks)
-    why = f" ({state.why})" if state.why else ""
     where = shlex.quote(str(client.workspace))
     following = f"`proctor resume {where}` goes on"
     if state.open_requests:
@@ -113,7 +113,10 @@ def last_line(client: Client) -> str:
         following = f"`proctor note {where} …`, then `proctor resume {where} --reset-plateau`"
     elif (state.why or "").startswith("plan_rot:"):
         following = f"revise the plan, then {following}"
-    return f"proctor: {state.status}{why}; {done} of {counted(len(state.tasks), 'task')} verified; {following}"
+    elif left := nothing_left(state):
+        following = left
+    verified = f"{done} of {counted(len(state.tasks), 'task')} verified"
+    return f"proctor: {state.status}{because(state.why)}; {verified}; {following}"
 
 
 def trouble(client: Client) -> str:

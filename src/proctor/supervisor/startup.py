@@ -139,7 +139,7 @@ async def open_session(
         branch=publish.place(workspace, contract),
         disk=Watch(workspace, folder, contract.sandbox.limits.growth),
     )
-    session.log("sandbox", backend.describe())
+    session.log("backend", backend.describe())
     settle_lost(session)
     if state.intent is not None:  # a worker was running when its supervisor died
         walled = backend.name == WALLED

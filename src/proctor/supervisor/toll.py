@@ -13,6 +13,7 @@ from proctor.journal.state import CheckpointState, State
 from proctor.supervisor import handles
 from proctor.supervisor.authors import Authors, Story, authors, story
 from proctor.text import safe_line
+from proctor.units import counted
 from proctor.words import TaskStatus
 
 MOST = 20
@@ -160,7 +161,9 @@ def counts(changes: Sequence[Change]) -> str:
     words = [does(change) for change in changes]
     gone, back = words.count("goes"), words.count("comes back")
     parts = ((gone, "goes", "go"), (back, "comes back", "come back"), (len(words) - gone - back, "changes", "change"))
-    return ", ".join(f"{n:,} {one if n == 1 else many}" for n, one, many in parts if n) or "no file changes"
+    said = [(n, one if n == 1 else many) for n, one, many in parts if n]
+    first = [f"{counted(n, 'file')} {word}" for n, word in said[:1]]
+    return ", ".join([*first, *(f"{n:,} {word}" for n, word in said[1:])]) or "no file changes"
 
 
 def of_task(one: Return) -> str:

@@ -185,7 +185,7 @@ class Feed(threading.Thread):
             self._version, self._probe_at = version, now + PROBE
         else:
             rows = []
-        told = [entry for row in rows if (entry := journal_rows.from_row(row))]
+        told = journal_rows.for_screen(rows)
         told += self._stream(client)
         told.sort(key=lambda entry: entry.at)
         answers = self._answers(rows, now)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from proctor.journal import events as ev
 from proctor.text import safe_line
@@ -55,6 +57,26 @@ def from_row(row: ev.Row) -> Entry | None:
     role = rest[0] if rest else Role.TEXT
     kind = Kind.BREAK if isinstance(row.event, ev.IterationStarted) else Kind.HARNESS
     return Entry(row.at, kind, word, safe_line(text, BODY), role, 3)
+
+
+def for_screen(rows: Sequence[ev.Row]) -> list[Entry]:
+    """The entries of rows that came together, without what a glance has no use for: how the sandbox is bound, that a
+    look at every file found nothing, and levels below the one that was reached at once. `from_row` has them."""
+    reached = {(e.dimension, e.used): e.level for row in rows if isinstance(e := row.event, ev.LevelCrossed)}
+    found = []
+    for row in rows:
+        shown = row
+        match row.event:
+            case ev.SupervisorStarted() as up:
+                shown = replace(row, event=replace(up, bound=()))
+            case ev.Logged(room="backend"):
+                continue
+            case ev.CheckpointConfirmed(missed=()):
+                continue
+            case ev.LevelCrossed() as e if reached[e.dimension, e.used] is not e.level:
+                continue
+        found.append(from_row(shown))
+    return [entry for entry in found if entry]
 
 
 def _status_changed(e: ev.StatusChanged) -> Told:

@@ -93,6 +93,11 @@ def seen_by(rule: str) -> str:
     return RULES[Rule(rule)] if rule in set(Rule) else safe_line(rule, 40)
 
 
+def because(why: str | None) -> str:
+    """The reason of a status, to stand behind its word."""
+    return "" if not why else " by you" if why == "operator" else f": {reason(why)}"
+
+
 def reason(why: str) -> str:
     """The reason of a status."""
     kind, _, word = why.partition(":")

@@ -12,7 +12,7 @@ from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
-from proctor.tui.wording import RESPONSES, all_aside, nothing_left, reason, seen_by
+from proctor.tui.wording import RESPONSES, all_aside, because, nothing_left, reason, seen_by
 from proctor.units import counted
 from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, SessionStatus, TaskStatus
 
@@ -189,7 +189,7 @@ def _because(view: View, state: State) -> str:
         return ": nothing is left to do"
     if _rests_with(view, state):
         return ": what is left is set aside"
-    return " by you" if state.why == "operator" else f": {reason(state.why)}"
+    return because(state.why)
 
 
 def _rests_with(view: View, state: State) -> tuple[TaskState, ...]:
