@@ -33,6 +33,19 @@ def test_an_untouched_tree_stays_untouched(project: Project, tree: Path) -> None
     assert undo(tree, project.frozen) == ()
 
 
+@pytest.mark.parametrize("after", [0, 1, 4])
+def test_putting_a_tree_right_ends_when_it_is_told_to(project: Project, tree: Path, after: int) -> None:
+    calls = iter(range(after))
+
+    def heed() -> None:
+        if next(calls, None) is None:
+            raise InterruptedError("enough")
+
+    with pytest.raises(InterruptedError, match="enough"):
+        undo(tree, project.frozen, heed=heed)
+    assert next(calls, None) is None
+
+
 def test_honest_work_is_no_tampering(project: Project, tree: Path) -> None:
     (tree / "calc.py").write_text("def add(a, b): return a + b\n")
     for path in ("statistics.py", "csv/table.py", "src/app/types.py", "model.pth", "docs/Makefile", "web/package.json"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -15,7 +17,8 @@ from proctor.journal.state import TaskState
 from proctor.oracle.bench import CheckResult
 from proctor.oracle.check import Judgement
 from proctor.supervisor import judging
-from proctor.supervisor.session import Session
+from proctor.supervisor.inbox import new_order
+from proctor.supervisor.session import Interrupted, Session
 from proctor.words import Phase, TaskStatus, Verdict
 
 PASSED, FAILED, INFRA = (Judgement(one, f"it {one}") for one in (Verdict.PASSED, Verdict.FAILED, Verdict.INFRA))
@@ -97,3 +100,20 @@ def test_of_several_checks_one_that_passes_before_any_work_is_named(
     assert asyncio.run(judging.baseline(cast("Session", s), TaskState(id=1, task="t", checks=checks)))
     [line] = said
     assert "`lint` passes before any work" in line
+
+
+async def test_a_stop_does_not_wait_until_the_copy_of_a_huge_tree_is_put_right(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    s = cast("Session", MagicMock())
+    s.executor, s.state_dir, s.wishes = None, tmp_path, []  # type: ignore[assignment]
+    s.disk.said = ""
+
+    def judge(*_: object, heed: Callable[[], object], **__: object) -> None:
+        s.wishes.append(new_order("stop", "s", None, "", {}))
+        while True:
+            heed()
+
+    monkeypatch.setattr(judging, "judge", judge)
+    with pytest.raises(Interrupted):
+        await judging.run(s, "c", (), tmp_path)

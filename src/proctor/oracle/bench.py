@@ -75,7 +75,15 @@ class Bench:
     """One copy of a tree and the checks run on it, one after the other; what one builds the next may use."""
 
     def __init__(
-        self, scratch: Path, frozen: Frozen, backend: Backend, policy: Policy, out: Path, *, tree: Path
+        self,
+        scratch: Path,
+        frozen: Frozen,
+        backend: Backend,
+        policy: Policy,
+        out: Path,
+        *,
+        tree: Path,
+        heed: Callable[[], object] = tuple,
     ) -> None:
         self._scratch = scratch
         self.tree = tree
@@ -85,6 +93,7 @@ class Bench:
         self._walled = backend.name == WALLED
         self._base = policy
         self._out = out
+        self._heed = heed
         self._binds: Binds = ()
         inside = policy.workspace.resolve() if self._walled else self.tree
         self._built = inside / f".proctor-{secrets.token_hex(8)}"
@@ -95,7 +104,7 @@ class Bench:
         `absent` gives what copies of this checkpoint lack, whoever made it. Raises `Removed` when that cannot be done.
         """
         self._door.mkdir()
-        changed = undo(self.tree, self._frozen, lambda: (*self._base.hide, *absent()))
+        changed = undo(self.tree, self._frozen, lambda: (*self._base.hide, *absent()), self._heed)
         workspace = self._base.workspace.resolve()
         try:
             self._binds, covered = borrow(workspace, self._frozen, self._scratch)
@@ -115,7 +124,7 @@ class Bench:
     def run(self, check: CheckFact, number: int) -> CheckResult:
         """Run one check to its end and weigh it; what the one before it did to the frozen set is undone."""
         if number > 1:
-            undo(self.tree, self._frozen)
+            undo(self.tree, self._frozen, heed=self._heed)
         said, output = self._command(check, self._out / f"check-{number}.log")
         if said.verdict is not Verdict.PASSED:
             return said
@@ -220,7 +229,8 @@ class Bench:
 
     def _rewritten(self) -> str | None:
         """A frozen file that a check changed, where no wall kept it from doing so."""
-        return next((path for path in undo(self.tree, self._frozen) if path in self._frozen.by_path), None)
+        changed = undo(self.tree, self._frozen, heed=self._heed)
+        return next((path for path in changed if path in self._frozen.by_path), None)
 
     def _protected(self) -> tuple[str, ...]:
         """What of the copy a check may not write; a link cannot be written, and no sandbox is asked to follow one."""

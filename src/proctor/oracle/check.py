@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -63,6 +63,7 @@ def judge(
     out: Path,
     optional: bool = True,
     kept: Path | None = None,
+    heed: Callable[[], object] = tuple,
 ) -> Judgement:
     """Run checks on a checkpoint and say what they prove; all required ones must pass.
 
@@ -71,12 +72,13 @@ def judge(
     required check that does not pass decides; after it only optional ones run. `kept` is a folder of this caller's
     alone: under walls the copy stands there, and where one stood before, only what differs is written. Blocks for as
     long as the checks take: call it from a thread that stays (`Backend.launch`). Unrecoverable when the disk is full.
+    What `heed` raises, which is called again and again while the copy is put right, ends it.
     """
     out.mkdir(parents=True, exist_ok=True)
     with scratch_folder("proctor-judge-") as scratch:
         try:
             tree = kept if kept is not None and backend.name == WALLED else scratch / "tree"
-            bench = Bench(scratch, frozen, backend, policy, out, tree=tree)
+            bench = Bench(scratch, frozen, backend, policy, out, tree=tree, heed=heed)
             copy = store.materialise if tree is not kept else store.refresh
             copy(commit, tree, exclude=policy.hide)
             tampered = bench.prepare(lambda: store.not_kept(commit))

@@ -11,8 +11,9 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from proctor.oracle import discovery, loaders, locks, mentions, settings
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
@@ -29,29 +30,46 @@ _KNOWN = 200_000
 _BEHIND = 1_000
 """Names that are looked at behind a link to a folder."""
 
+_T = TypeVar("_T")
 
-def undo(tree: Path, frozen: Frozen, absent: Callable[[], Collection[str]] = tuple) -> tuple[str, ...]:
+
+def undo(
+    tree: Path,
+    frozen: Frozen,
+    absent: Callable[[], Collection[str]] = tuple,
+    heed: Callable[[], object] = tuple,
+) -> tuple[str, ...]:
     """Make a tree rest on the frozen set again; the paths that differed, sorted.
 
     Frozen files that were edited, deleted, renamed or made (un)executable are laid back. New files inside protected
     folders, new discovery files and new modules in the way of a runner's imports or the tests' are removed. Files that
     hold both tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the
     rest of such a file is the worker's to edit. Compiled caches are removed without a word, and so is laid what no copy
-    of this checkpoint holds: `absent` gives such files and folders. OSError where that fails.
+    of this checkpoint holds: `absent` gives such files and folders. OSError where that fails. What
+    `heed` raises, which is called again and again, ends it.
     """
     changed = set()
-    for path, entry in list(discovery.walk(tree, frozen.borrowed, grant=True)):
+    found = list(_each(discovery.walk(tree, frozen.borrowed, grant=True), heed))
+    for path, entry in _each(found, heed):
         if entry.name == discovery.CACHE:
             _remove(tree / path)
         elif path not in frozen.by_path and any(_is_foreign(tree, one, frozen) for one in _stands_for(entry, path)):
             _remove(tree / path)
             changed.add(path)
-    for item in sorted(frozen.items, key=lambda item: locks.is_lock(item.path)):  # a lock follows its manifest
+    items = sorted(frozen.items, key=lambda item: locks.is_lock(item.path))  # a lock follows its manifest
+    for item in _each(items, heed):
         if _differs(tree, item, frozen):
             if os.path.lexists(tree / item.path) or not is_within(item.path, absent()):
                 changed.add(item.path)
             _lay(tree, item, frozen)
     return tuple(sorted(changed))
+
+
+def _each(items: Iterable[_T], heed: Callable[[], object]) -> Iterator[_T]:
+    """The items, with a call before each."""
+    for item in items:
+        heed()
+        yield item
 
 
 def kind(path: str, frozen: Frozen) -> TamperKind:

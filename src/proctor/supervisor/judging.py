@@ -39,6 +39,11 @@ SAYS_NOTHING = frozenset({Verdict.PASSED, Verdict.INFRA, Verdict.UNSTABLE})
 async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder: Path) -> Judgement:
     """Run checks on a commit, in a sandbox of their own, off the loop. A stop, a rollback, a full disk ends them."""
     optional = not s.at_soft(AtSoft.SKIP_OPTIONAL_CHECKS)
+    unwanted = False
+
+    def heed() -> None:
+        if unwanted or s.disk.said:
+            raise Interrupted
 
     def work() -> Judgement:
         policy = policies.for_check(s.workspace, s.terms.contract)
@@ -52,19 +57,20 @@ async def run(s: Session, commit: str, checks: tuple[ev.CheckFact, ...], folder:
             out=folder,
             optional=optional,
             kept=s.state_dir / BENCH / "tree",
+            heed=heed,
         )
 
     judging = asyncio.get_running_loop().run_in_executor(s.executor, work)
-    unwanted = False
     with s.disk.over(s.backend.kill_all):
         while not judging.done():
             await asyncio.wait({judging}, timeout=0.1)
             unwanted = any(order.verb in ("stop", "rollback", "undo") for order in s.wishes)
             if unwanted:
                 s.backend.kill_all()  # and the next check, should one begin now
+    ended = judging.exception()
     s.disk.check()
     if unwanted:
-        raise Interrupted
+        raise Interrupted from ended
     return judging.result()
 
 
