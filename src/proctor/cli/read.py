@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -138,19 +140,19 @@ def approvals(given: argparse.Namespace) -> int:
     if given.json:
         return print_json([msgspec.to_builtins(request) for request in waiting])
     for one in waiting:
-        for line in _asked(one):
+        print(f"#{one.id}  {safe_line(one.opened.what, 200)}  {safe_line(one.opened.why, 200)}".rstrip())
+        for line in asked(one, given.dir):
             print(line)
     if not waiting:
         print("nothing waits for you")
     return ExitCode.DONE
 
 
-def _asked(request: RequestState) -> Iterator[str]:
-    """A request in lines: what is asked, why and by whom, what it comes to, and the commands that answer it."""
+def asked(request: RequestState, workspace: Path) -> Iterator[str]:
+    """What goes below a request, in lines: by whom it is asked, what it comes to, and the commands that answer it."""
     from proctor.approvals.requests import parts
 
     opened = request.opened
-    yield f"#{request.id}  {safe_line(opened.what, 200)}  {safe_line(opened.why, 200)}".rstrip()
     if isinstance(hunk := opened.input.get("hunk"), str) and not opened.tool:
         yield from (f"    {line}" for line in safe_block(hunk, lines=20, limit=160).splitlines())
     if opened.agent:
@@ -160,7 +162,8 @@ def _asked(request: RequestState) -> Iterator[str]:
         yield f"    - {safe_line(part, 200)}"
     if len(found) > MOST_PARTS:
         yield f"    and {len(found) - MOST_PARTS:,} more; all of it: proctor approvals --json"
-    yield f"    proctor approve --id {request.id}   or   proctor deny --id {request.id} --reason …"
+    where = "" if workspace == Path.cwd() else f"{shlex.quote(str(workspace))} "
+    yield f"    proctor approve {where}--id {request.id}   or   proctor deny {where}--id {request.id} --reason …"
 
 
 def watch(given: argparse.Namespace) -> int:

@@ -10,24 +10,28 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.cli import order
-from proctor.cli.read import POLL, print_row
+from proctor.cli.read import POLL, asked, print_row
 from proctor.errors import ProctorError, UsageError
 from proctor.journal import checks
-from proctor.journal.events import IterationEnded, Judged, Logged, SupervisorEnded
+from proctor.journal.events import IterationEnded, Judged, Logged, RequestOpened, SupervisorEnded
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
+from proctor.tui.terminal import hushed
 from proctor.tui.wording import because, nothing_left
 from proctor.units import counted, parse_duration
 from proctor.words import ExitCode, IterationEnd, RequestKind, SessionStatus, TaskStatus, Verdict
+
+if TYPE_CHECKING:
+    from proctor.supervisor.toll import Toll
 
 START_SECONDS = 60.0
 """Seconds a supervisor may take to check everything and take over."""
@@ -61,7 +65,9 @@ def attach(given: argparse.Namespace) -> int:
     Client(given.dir).close()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("attach: no terminal here; `proctor watch` prints one line per event")
-    return screen(given.dir, given)
+    with hushed():
+        print("proctor: opening …", file=sys.stderr)
+        return screen(given.dir, given)
 
 
 def flags(given: argparse.Namespace) -> list[str]:
@@ -78,9 +84,10 @@ def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> i
         raise UsageError(f"--wait: {error}") from None
     refuse_own_log(workspace)
     if not is_headless(given):
-        print("proctor: starting …", file=sys.stderr)
-        start_supervisor(workspace, arguments)
-        return screen(workspace, given)
+        with hushed():
+            print("proctor: starting …", file=sys.stderr)
+            start_supervisor(workspace, arguments)
+            return screen(workspace, given)
     started = start_supervisor(workspace, arguments)
     with Client(workspace) as client:
         code = follow_to_end(client, started, given.json, wait)
@@ -248,6 +255,8 @@ def _follow(client: Client, started: Started, after: int, *, as_json: bool, wait
             for row in client.rows(after):
                 after = row.seq
                 print_row(row, as_json)
+                if isinstance(row.event, RequestOpened) and not as_json:
+                    print_question(client, row.event.id)
                 if isinstance(row.event, SupervisorEnded):
                     client.wait_until_gone()
                     return row.event.exit_code
@@ -263,6 +272,15 @@ def _follow(client: Client, started: Started, after: int, *, as_json: bool, wait
         time.sleep(POLL)
 
 
+def print_question(client: Client, number: int) -> None:
+    """Why a request that waits is asked, and the commands that answer it."""
+    request = client.state().request(number)
+    if request is None or request.outcome is not None:
+        return
+    why = [f"    {safe_line(request.opened.why, 300)}"] if request.opened.why else []
+    print("\n".join((*why, *asked(request, client.workspace))))
+
+
 def needs_a_person(state: State, wait: float | None) -> ExitCode | None:
     """The exit code of a headless run that cannot go on by itself; None while it can."""
     now = datetime.now(UTC)
@@ -276,7 +294,6 @@ def needs_a_person(state: State, wait: float | None) -> ExitCode | None:
 
 def screen(workspace: Path, given: argparse.Namespace) -> int:
     """The screen; leaving it leaves the session as it is."""
-    from proctor.supervisor import offline, past
     from proctor.tui import app
 
     quiet = ["--no-audit"] if getattr(given, "no_audit", False) else []
@@ -288,13 +305,28 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
                 return
         start_supervisor(workspace, quiet)
 
-    carry_out: Callable[[str, dict[str, object]], str] = lambda verb, args: offline.carry_out(workspace, verb, args)  # noqa: E731
+    # What the contract's reader needs takes longer to load than the screen, and only these keys need it.
+    def carry_out(verb: str, args: dict[str, object]) -> str:
+        from proctor.supervisor import offline
+
+        return offline.carry_out(workspace, verb, args)
+
+    def diff() -> str:
+        from proctor.supervisor import past
+
+        return past.patch(workspace)
+
+    def preview() -> Toll:
+        from proctor.supervisor import offline
+
+        return offline.preview(workspace)
+
     code = app.run(
         workspace,
         offline=carry_out,
         start=begin,
-        diff=lambda: past.patch(workspace),
-        preview=lambda: offline.preview(workspace),
+        diff=diff,
+        preview=preview,
         theme=given.theme,
         mouse=not given.no_mouse,
     )
