@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import select
 import signal
 import struct
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.tui.terminal import HUNG_UP, ascii_wanted, title
+from proctor.tui.terminal import HUNG_UP, ascii_wanted, forget_keys, hushed, title
 from tui.story import Story
 
 SCREEN = """
@@ -125,3 +126,17 @@ def test_ascii_is_used_where_asked_or_where_the_locale_names_another_encoding(
     environment: dict[str, str], wanted: bool
 ) -> None:
     assert ascii_wanted(environment) is wanted
+
+
+def test_what_is_typed_before_the_screen_is_there_is_neither_shown_nor_taken_for_its_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    master, slave = pty.openpty()
+    with os.fdopen(slave) as terminal, os.fdopen(master, "rb", buffering=0) as outside:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        before = termios.tcgetattr(slave)
+        with hushed():
+            os.write(master, b"pS\n")
+            forget_keys()
+            assert not select.select([outside, slave], [], [], 0)[0]
+        assert termios.tcgetattr(slave) == before

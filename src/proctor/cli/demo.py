@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,12 +25,12 @@ def demo(given: argparse.Namespace) -> int:
     samples = {folder.name: folder for folder in folders if (folder / "proctor.yaml").exists()}
     if given.list:
         for name, folder in samples.items():
-            print(f"{name:12} {purpose(folder)}")
+            print(wrapped(f"{name:12} {purpose(folder)}", 13))
         return ExitCode.DONE
     if given.name not in samples:
         raise UsageError(f"no sample {given.name!r}; there are: {', '.join(samples)}")
+    print(wrapped(f"{given.name}: {purpose(samples[given.name])}"), flush=True)
     workspace = copy(samples[given.name], Path(given.into).resolve() if given.into else None)
-    print(f"{given.name}: {purpose(samples[given.name])}")
     print(f"workspace: {workspace}")
     allow_weak(workspace)
     sys.stdout.flush()
@@ -38,6 +39,13 @@ def demo(given: argparse.Namespace) -> int:
     given.headless = run.is_headless(given)
     with operator(workspace, given.headless):
         return run.run(given)
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """A text broken at spaces on a terminal; in one line elsewhere."""
+    if not sys.stdout.isatty():
+        return text
+    return textwrap.fill(text, shutil.get_terminal_size().columns, subsequent_indent=" " * indent)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shlex
@@ -16,12 +17,14 @@ from proctor.cli.registry import BY_NAME, VERBS
 from proctor.contract.wrong import nearest
 from proctor.errors import ProctorError, UsageError
 from proctor.text import safe_line
+from proctor.tui.terminal import hushed, on_terminal
 from proctor.words import ExitCode
 
 _MAY_BE_EMPTY = ("note", "reason")
 _ID_GOES = {"show": "--id", "export": "--id", "diff": "--from", "rollback": "--to"}
 
 
+_SCREENS = {"run": "starting", "demo": "starting", "attach": "opening", "resume": ""}
 _NO_VERB = re.compile(r"argument VERB: invalid choice: '(.*)' \(choose from .*", re.DOTALL)
 
 
@@ -74,7 +77,8 @@ def main(arguments: list[str] | None = None) -> int:
         given.dir = Path(given.dir).resolve()
     try:
         _must_be_folder(given)
-        return BY_NAME[given.verb].run(given)
+        with _opening(given):
+            return BY_NAME[given.verb].run(given)
     except ProctorError as error:
         for line in str(error).splitlines() or [""]:
             print(f"proctor: {safe_line(line)}", file=sys.stderr)
@@ -85,6 +89,16 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader went away: end quietly, as other tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+
+
+def _opening(given: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """Before a screen: a word at once, and no key is echoed, for what it takes to load is longer than a blink."""
+    word = _SCREENS.get(given.verb)
+    if word is None or getattr(given, "headless", False) or getattr(given, "list", False) or not on_terminal():
+        return contextlib.nullcontext()
+    if word:
+        print(f"proctor: {word} …", file=sys.stderr)
+    return hushed()
 
 
 def _empty(given: argparse.Namespace) -> str | None:

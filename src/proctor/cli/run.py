@@ -25,7 +25,7 @@ from proctor.journal.store import NoJournal
 from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
-from proctor.tui.terminal import hushed
+from proctor.tui.terminal import on_terminal
 from proctor.tui.wording import because, nothing_left
 from proctor.units import counted, parse_duration
 from proctor.words import ExitCode, IterationEnd, RequestKind, SessionStatus, TaskStatus, Verdict
@@ -63,11 +63,9 @@ def resume(given: argparse.Namespace) -> int:
 def attach(given: argparse.Namespace) -> int:
     """The screen of a session."""
     Client(given.dir).close()
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not on_terminal():
         raise UsageError("attach: no terminal here; `proctor watch` prints one line per event")
-    with hushed():
-        print("proctor: opening …", file=sys.stderr)
-        return screen(given.dir, given)
+    return screen(given.dir, given)
 
 
 def flags(given: argparse.Namespace) -> list[str]:
@@ -84,10 +82,8 @@ def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> i
         raise UsageError(f"--wait: {error}") from None
     refuse_own_log(workspace)
     if not is_headless(given):
-        with hushed():
-            print("proctor: starting …", file=sys.stderr)
-            start_supervisor(workspace, arguments)
-            return screen(workspace, given)
+        start_supervisor(workspace, arguments)
+        return screen(workspace, given)
     started = start_supervisor(workspace, arguments)
     with Client(workspace) as client:
         code = follow_to_end(client, started, given.json, wait)
@@ -155,7 +151,7 @@ def refuse_own_log(workspace: Path) -> None:
 
 def is_headless(given: argparse.Namespace) -> bool:
     """Whether there is no screen: it was asked for, or there is no terminal."""
-    return bool(given.headless) or not (sys.stdin.isatty() and sys.stdout.isatty())
+    return bool(given.headless) or not on_terminal()
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,6 +243,7 @@ def run(
         ascii_only=terminal.ascii_wanted(os.environ),
     )
     terminal.end_with_terminal()
+    terminal.forget_keys()
     code = app.run(mouse=mouse)
     app.feed.join(timeout=2)
     sys.stdout.write(farewell(app.view) + "\n")

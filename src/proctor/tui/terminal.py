@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import sys
+import termios
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import NoReturn
 
 HUNG_UP = 128 + signal.SIGHUP
+_LOCAL = 3
+"""The place of the local modes among a terminal's attributes."""
 
 
 def ascii_wanted(environment: Mapping[str, str]) -> bool:
@@ -28,6 +32,34 @@ def title(text: str) -> str:
 
 
 KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;2t", "\x1b[23;2t"
+
+
+def on_terminal() -> bool:
+    """Whether there is a terminal to draw on and to read keys from."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Until the screen is there, what is typed is not echoed over it; afterwards the terminal is as it was."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    silent = [*before]
+    silent[_LOCAL] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def forget_keys() -> None:
+    """Drop what was typed before there was anything to type at."""
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def end_with_terminal() -> None:
