@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from proctor.oracle.commands import Kind, named_paths, python_starts, recognise, watched
+from proctor.oracle.commands import Kind, named_paths, recognise, watched
 
 
 @pytest.mark.parametrize(
@@ -161,21 +161,3 @@ def test_go_and_cargo_are_run_by_a_witness_that_knows_where_its_options_go(line:
     assert runner.kind is kind
     ours = ("python", "-I", "-S", "/door/w.pyz", kind.split()[0], str(at))
     assert watched(argv, runner, "/door", "w", "python") == (*ours, *argv)
-
-
-@pytest.mark.parametrize(
-    ("line", "starts"),
-    [
-        ("python tools/check.py --all", ["tools"]),
-        ("uv run python -W error check.py", ["."]),
-        ("python -m lint", ["."]),
-        ("make test", ["."]),
-        ("./ci/check.py", [".", "ci"]),
-        ("sh ci/check.sh", ["."]),
-        ("python -m pytest", []),
-        ("ruff check app.py", []),
-        ("/usr/bin/true", []),
-    ],
-)
-def test_where_an_unwatched_python_imports_from_first(line: str, starts: list[str]) -> None:
-    assert list(python_starts(shlex.split(line))) == starts

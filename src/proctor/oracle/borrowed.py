@@ -9,12 +9,14 @@ project's sources may, but one that was changed in place cannot be laid back, an
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Collection, Iterator, Sequence
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from proctor.oracle import discovery, installed, settings
+from proctor.oracle import commands, discovery, installed, settings
 from proctor.oracle.frozen import Frozen, digest_of, is_within
 from proctor.oracle.tools import is_program, is_runner, is_tool
 from proctor.trees import walk
@@ -22,6 +24,11 @@ from proctor.trees import walk
 Binds = tuple[tuple[Path, Path], ...]
 
 _PLUGINS = b"pytest11"
+_COMMON = frozenset(
+    """__pycache__ test tests testing doc docs example examples script scripts tool tools benchmark benchmarks build src
+    lib bin data config""".split()  # noqa: SIM905 - a list to read
+)
+"""What some packages install by mistake, and many projects have."""
 _VENDORED = ("modules.txt", "bundle", "autoload.php")
 
 
@@ -163,6 +170,28 @@ def _below(place: Path) -> list[Path]:
     if not place.is_dir() or place.is_symlink():
         return [place]
     return [Path(folder, name) for folder, _, names in walk(os.fspath(place)) for name in names]
+
+
+def sites(workspace: Path, environments: Iterable[str], checks: Iterable[Sequence[str]]) -> list[Path]:
+    """The folders of installed packages of environments, and of those whose Python the checks name; that of the
+    operator's own where there are none."""
+    tops = [workspace / name for name in environments if (workspace / name / "pyvenv.cfg").is_file()]
+    named = {word for argv in checks for word in argv if commands.is_of_python(word)}
+    for word in named or ({"python3"} if not tops else ()):
+        if found := shutil.which(word) if "/" not in word else workspace / word:
+            tops.append(Path(found).parent.parent)
+    tops += [top / "local" for top in tops if top == Path("/usr")]
+    kinds = ("site-packages", "dist-packages")
+    return [site for top in dict.fromkeys(tops) for kind in kinds for site in top.glob(f"lib*/python3*/{kind}")]
+
+
+def installed_names(folders: Iterable[Path]) -> set[str]:
+    """The top-level names that folders of installed packages provide."""
+    names: set[str] = set()
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            names |= {name.partition(".")[0] for name in os.listdir(folder)}
+    return {name for name in names if name.isidentifier()} - _COMMON
 
 
 def plugins(site: Path) -> Iterator[str]:

@@ -17,8 +17,14 @@ from pathlib import PurePosixPath
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:t|d)?")
 _INTERPRETERS = re.compile(_PYTHON.pattern + r"|bash|sh|dash|zsh|fish|node|deno|bun|ruby|perl|php|Rscript|lua")
 _WRAPPERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "env", "nice", "timeout", "xvfb-run"})
-_STARTERS = frozenset({"make", "gmake", "just", "task", "tox", "nox", "sh", "bash", "dash", "zsh"})
-"""What may start Python in the folder that it runs in."""
+_LAUNCHERS = _WRAPPERS | {"coverage", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "sudo"}
+"""What runs another command."""
+_VERBS = frozenset({"run", "exec"})
+_LAUNCHER_VALUES = frozenset(
+    {"-C", "-u", "-s", "-k", "-n", "--chdir", "--unset", "--signal", "--directory", "--project", "--with", "--python"}
+)
+_RUN_SCRIPTS = frozenset({"coverage", "cProfile", "profile", "trace", "pdb", "scalene", "viztracer", "pyinstrument"})
+_AMOUNT = re.compile(r"[\d.]+[smhd]?")
 _NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
 _PYTEST = frozenset({"pytest", "py.test"})
 _CARGO_FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"})
@@ -94,13 +100,14 @@ def recognise(argv: Sequence[str], scripts: Mapping[str, str] | None = None) -> 
     `scripts` are those of the package at the workspace's top, by name. One that the operator tells to run no test says
     nothing of tests, and is judged by its exit code.
     """
-    runner = _found(argv, scripts or {})
+    runner = find_runner(argv, scripts or {})
     if runner is None or _RUN_NOTHING.get(runner.kind, frozenset()).isdisjoint(_options(argv, runner)):
         return runner
     return None
 
 
-def _found(argv: Sequence[str], scripts: Mapping[str, str]) -> Runner | None:
+def find_runner(argv: Sequence[str], scripts: Mapping[str, str]) -> Runner | None:
+    """The same, whatever it is told."""
     for at, word in enumerate(argv):
         name, before = _name(word), argv[:at]
         if name in _PYTEST and _launches(before):
@@ -170,14 +177,12 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
 
     A file that some other command is told of, such as a linter's, may as well be the work itself.
     """
-    if argv and "/" in argv[0]:
-        yield argv[0]
+    if argv and "/" in argv[at := program_at(argv)]:
+        yield argv[at]
     interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
-    if interpreter is not None:
-        words = _without_options(argv[interpreter + 1 :])
-        if words and "-m" not in argv and "-c" not in argv:
-            yield words[0]
-    runner = _found(argv, {})
+    if interpreter is not None and (script := script_of(argv[interpreter + 1 :])):
+        yield script
+    runner = find_runner(argv, {})
     node = next((at + 1 for at, word in enumerate(argv) if _name(word) in _NODE_RUNNERS), len(argv))
     for word in argv[runner.at + runner.words if runner else node :]:
         path = word.partition("=")[2] if word.startswith("-") else word.partition("::")[0]
@@ -187,18 +192,20 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
             yield from ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
 
 
-def python_starts(argv: Sequence[str]) -> Iterator[str]:
-    """The folders that Python would import from before its own library, where nothing watches what a check runs."""
-    if not argv or _found(argv, {}):
-        return
-    at = next((at for at, word in enumerate(argv) if _PYTHON.fullmatch(_name(word))), None)
-    words = argv[at + 1 :] if at is not None else argv[:1]
-    script = next((word for word in _without_options(words) if word.endswith(".py")), None)
-    ours = "/" in argv[0] and not argv[0].startswith("/") and at is None
-    if ours or _name(argv[0]) in _STARTERS or (at is not None and script is None):
-        yield "."
-    if script and "-m" not in words and "-c" not in words:
-        yield PurePosixPath(script).parent.as_posix()
+def program_at(argv: Sequence[str]) -> int:
+    """Where the program stands that an argv runs in the end: behind launchers with what these are told."""
+    at = 0
+    while _name(argv[at]) in _LAUNCHERS:
+        valued = False
+        for after, word in enumerate(argv[at + 1 :], at + 1):
+            plain = not (valued or word.startswith("-") or _ASSIGNMENT.fullmatch(word) or _AMOUNT.fullmatch(word))
+            if plain and word not in _VERBS:
+                at = after
+                break
+            valued = word in _LAUNCHER_VALUES
+        else:
+            break
+    return at
 
 
 # --- jest and vitest --------------------------------------------------------------------------------
@@ -318,10 +325,29 @@ def _launches(words: Sequence[str]) -> bool:
     return bool(_PYTHON.fullmatch(_name(words[0]))) and not _without_options(words[1:]) and "-c" not in words
 
 
+def script_of(words: Sequence[str]) -> str | None:
+    """The script that an interpreter is told to run, also through a module that runs scripts."""
+    plain = _without_options(words)
+    if not plain or plain[0] in _RUN_SCRIPTS:
+        return next((word for word in plain if word.endswith(".py")), None)
+    before = set(words[: words.index(plain[0])])
+    return None if {"-m", "-c"} & before else plain[0]
+
+
 def _without_options(words: Sequence[str]) -> list[str]:
     """The words that are no option of an interpreter, nor the value of one."""
     values = {at + 1 for at, word in enumerate(words) if word in ("-W", "-X")}
     return [word for at, word in enumerate(words) if not word.startswith("-") and at not in values]
+
+
+def is_python(word: str) -> bool:
+    """Whether a word of an argv names an interpreter of Python."""
+    return bool(_PYTHON.fullmatch(_name(word)))
+
+
+def is_of_python(word: str) -> bool:
+    """Whether a word names an interpreter of Python, or a program that brings one of its environment."""
+    return is_python(word) or _name(word) in _PYTEST | {"coverage"}
 
 
 def _name(word: str) -> str:

@@ -67,11 +67,16 @@ _RUNNER_LIBRARY = frozenset(
     string struct subprocess sys sysconfig tempfile textwrap threading time timeit token tokenize traceback types
     typing unittest warnings weakref xml zipfile zipimport zlib""".split()  # noqa: SIM905 - a list to read
 )
-RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY
-"""What test runners import. Other names of Python's library may be a project's own."""
-
-LIBRARY = sys.stdlib_module_names - {"test"}
+_NEWER = frozenset(
+    """_colorize _suggestions _pyrepl _opcode_metadata _interpreters _interpchannels _interpqueues _ios_support
+    _android_support _apple_support _pylong _remote_debugging _zstd _py_warnings _ast_unparse _hmac _types _locale
+    _bootlocale _sysconfig annotationlib""".split()  # noqa: SIM905 - a list to read
+)
+"""Of other versions of Python than the one that this runs in."""
+LIBRARY = (sys.stdlib_module_names | _NEWER) - {"test"}
 """Python's library, without what many projects have of their own."""
+RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY | {name for name in LIBRARY if name.startswith("_")}
+"""What test runners import. Other names of Python's library may be a project's own."""
 
 _EARLY = frozenset(
     """bz2 decimal email ipaddress lzma ntpath numbers platform pygments quopri random readline unicodedata urllib
@@ -174,6 +179,12 @@ def whole_module(path: str) -> tuple[str, str] | None:
     return folder, module
 
 
+def is_top(module: str) -> bool:
+    """Whether what `whole_module` gives, as a path, can be imported from the top or from an import root."""
+    root, slash, rest = module.partition("/")
+    return not slash or (root in _IMPORT_ROOTS and "/" not in rest)
+
+
 def is_early(path: str) -> bool:
     """Whether a file would run in place of a module that pytest imports first: only as a whole, and at the top."""
     rest = path.partition("/")[2]
@@ -254,7 +265,7 @@ def _runs_by_itself(path: str) -> bool:
     folder, _, name = path.rpartition("/")
     return (
         name in _ANYWHERE
-        or (name.partition(".")[0] in _START_UP and name.endswith(_IMPORTABLE))
+        or ((whole := whole_module(path)) is not None and whole[1] in _START_UP)
         or (name.endswith(".pth") and folder.rpartition("/")[2] in _SITE)
         or (folder.endswith("node_modules/.bin") and is_program(name))
     )

@@ -18,8 +18,8 @@ from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, discovery, installed, loaders, mentions, settings, tamper
-from proctor.oracle.commands import named_paths, python_starts
+from proctor.oracle import borrowed, discovery, installed, loaders, mentions, settings, starts, tamper
+from proctor.oracle.commands import named_paths
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -60,12 +60,16 @@ def freeze(
 
     `protect`: files and folders declared by the contract; `checks`: the argv of every check; `named`: the files that
     checks compare with, and specs; `ignored`: folders that are in no checkpoint. Where there is an `earlier` set, only
-    what is or was protected, or is known to be the operator's (`mine`), and neither is, nor lies below, a path of
-    `held` is recorded anew; all else stays as it was, since a worker could have written it. Durable when it returns;
+    what is or was protected, is known to be the operator's (`mine`) or is a script that no check named before, and
+    neither is, nor lies below, a path of `held` is recorded anew; all else stays as it was, since a worker could have
+    written it. Durable when it returns;
     the same workspace gives the same revision. UsageError for a path that cannot be protected.
     """
     ignored = {path.rstrip("/") for path in ignored}
+    checks = [tuple(word.replace(f"{workspace}/", "./") for word in argv) for argv in checks]
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
+    of_checks = {name for argv in checks for name in _named(argv)}
+    mine = {*mine, *(of_checks - earlier.by_path.keys() - set(earlier.named) if earlier else ())}
 
     def anew(path: str) -> bool:
         ours = is_within(path, roots) or path in mine or (earlier is not None and earlier.protects(path))
@@ -77,55 +81,93 @@ def freeze(
         recorder = _Recorder(workspace, stage / FILES)
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         items = recorder.keep(earlier, anew) if earlier else []
-        files = (*named, *(name for argv in checks for name in named_paths(argv)))
-        declared = _declared(workspace, roots, files, environments)
+        declared = _declared(workspace, roots, (*named, *of_checks), environments)
         items += [recorder.record(path, declared=True) for path in declared if anew(path)]
-        modules, wholes = set(), set()
+        modules = set(earlier.modules if earlier else ())
+        stood: set[tuple[str, str]] = set()
+        tree = _Tree()
         packages = discovery.go_packages(item.path for item in items if item)
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
             if entry.name == discovery.CACHE:
                 continue
-            if (discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages)) and anew(path):
+            tree.add(path)
+            if not anew(path):
+                continue
+            if discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages):
                 silent = loaders.is_variables(entry.name) and _is_silent(workspace / path)
                 items += [] if silent else [recorder.record(path)]
-            if module := discovery.top_module(path):
-                modules.add(module)
-            if whole := discovery.whole_module(path):
-                wholes.add(whole)
-        items += (followed := recorder.follow(items, anew, ignored))
-        starts = _starts(checks, followed)
-        imports = _from_elsewhere(recorder.imports, [workspace / name for name in environments])
+            modules |= set(filter(None, (discovery.top_module(path),)))
+            stood |= set(filter(None, (discovery.whole_module(path),)))
+        items += recorder.follow(items, anew, ignored)
+        firsts = _starts(checks, recorder, items, tree)
+        sites = borrowed.sites(workspace, environments, checks)
+        imports, provided = _from_elsewhere(recorder.imports, sites), borrowed.installed_names(sites)
+        taken = discovery.LIBRARY | imports | provided
         if earlier is None:
             guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
             trees = [recorder.describe(name) for name in environments]
         else:
-            guarded, modules, environments = list(earlier.guarded), set(earlier.modules), list(earlier.borrowed)
-            imports, trees = imports | set(earlier.imports), list(earlier.trees)
-            starts |= set(earlier.starts)
-        imports -= {module.rpartition("/")[2] for module in modules}
-        if earlier is None:
-            modules |= {"/".join(filter(None, whole)) for whole in wholes if whole[0] in starts}
+            guarded, trees, environments = list(earlier.guarded), list(earlier.trees), list(earlier.borrowed)
+            imports, firsts = imports | set(earlier.imports), firsts | set(earlier.starts)
+            provided = set(earlier.installed)
+        own = {module.rpartition("/")[2] for module in modules if discovery.is_top(module)}
+        modules |= {"/".join(filter(None, whole)) for whole in stood if whole[1] in taken}
         manifest = encode(
             items=_sorted(items),
             guarded=_sorted(guarded),
             trees=trees,
             roots=roots,
             modules=sorted(modules),
-            imports=sorted(imports),
+            imports=sorted(imports - own),
             borrowed=environments,
             awaited=sorted(recorder.awaited),
-            starts=sorted(starts),
+            starts=sorted(firsts),
+            installed=sorted(provided - own),
+            named=sorted(of_checks),
             skipped=sorted(recorder.skipped),
         )
-        (stage / MANIFEST).write_bytes(manifest)
-        sync_all(stage, (stage / MANIFEST, *(stage / FILES).iterdir(), stage / FILES, stage))
-        folder = store / revision(manifest)
-        if not folder.is_dir():
-            os.rename(stage, folder)
+        folder = _put(store, stage, manifest)
     finally:
         remove_tree(stage)
-    write_whole(store / CURRENT, folder.name.encode())
     return decode(folder, manifest)
+
+
+def _put(store: Path, stage: Path, manifest: bytes) -> Path:
+    """Make what was recorded the set in force; its folder."""
+    (stage / MANIFEST).write_bytes(manifest)
+    sync_all(stage, (stage / MANIFEST, *(stage / FILES).iterdir(), stage / FILES, stage))
+    folder = store / revision(manifest)
+    if not folder.is_dir():
+        os.rename(stage, folder)
+    write_whole(store / CURRENT, folder.name.encode())
+    return folder
+
+
+class _Tree:
+    """The folders of a workspace, "" for its top."""
+
+    def __init__(self) -> None:
+        self.folders = {""}
+        self._hold: set[str] = {""}
+        self._packages: set[str] = set()
+
+    @property
+    def homes(self) -> set[str]:
+        """Those that modules are imported from, or that commands start in."""
+        return self._hold - self._packages
+
+    def add(self, path: str) -> None:
+        """Take a file in."""
+        folder, _, name = path.rpartition("/")
+        if name.startswith("__init__."):
+            self._packages.add(folder)
+        if whole := discovery.whole_module(path):
+            self._hold.add(whole[0])
+        elif name in discovery.MANIFESTS:
+            self._hold.add(folder)
+        while folder not in self.folders:
+            self.folders.add(folder)
+            folder = folder.rpartition("/")[0]
 
 
 class _Recorder:
@@ -137,6 +179,7 @@ class _Recorder:
         self.imports: set[str] = set()
         self.skipped: set[str] = set()
         self.awaited: set[str] = set()
+        self.reached: set[str] = set()
         self.size = 0
         files.mkdir()
 
@@ -168,13 +211,12 @@ class _Recorder:
         self, items: Iterable[Item | None], anew: Callable[[str], bool], ignored: Collection[str]
     ) -> list[Item | None]:
         """The records of what recorded files name, and what those name in turn."""
-        queue = [item for item in items if item and item.link is None and mentions.names_files(item.path)]
+        queue = [item for item in items if item and item.link is None and self._names_files(item)]
         known = {item.path for item in items if item}
         found: list[Item | None] = []
         while queue:
             item = queue.pop()
-            with open(self.files / item.digest, "rb") as file:
-                data = file.read(mentions.LIMIT)
+            data = self.text(item)
             places = _places(item.path, mentions.named(item.path, data))
             if mentions.is_make(item.path):
                 patterns = _places(item.path, mentions.included(data))
@@ -182,16 +224,31 @@ class _Recorder:
                 places |= {
                     place for one in patterns for place in glob(one, root_dir=self.workspace, include_hidden=True)
                 }
+            self.reached |= places
             for place in places:
                 if place in known or is_within(place, {*discovery.OWN, *ignored}):
                     continue
-                if not anew(place) or not _is_file(self.workspace, place):
+                if not anew(place) or not _is_file(self.workspace, place) or self._is_data(place):
                     continue
                 known.add(place)
                 found.append(one := self.record(place))
-                if one and one.link is None and mentions.names_files(place):
+                if one and one.link is None and self._names_files(one):
                     queue.append(one)
         return found
+
+    def _is_data(self, place: str) -> bool:
+        """Whether a file without a suffix is no program."""
+        full = self.workspace / place
+        return "." not in full.name and not os.access(full, os.X_OK) and not tamper.read(full).startswith(b"#!")
+
+    def text(self, item: Item) -> bytes:
+        """The beginning of what was recorded."""
+        with open(self.files / item.digest, "rb") as file:
+            return file.read(mentions.LIMIT)
+
+    def _names_files(self, item: Item) -> bool:
+        plain = "." not in item.path.rpartition("/")[2]
+        return mentions.names_files(item.path) or (plain and mentions.is_shell(item.path, self.text(item)))
 
     def describe(self, environment: str) -> Item:
         """The record of an environment as a whole: the manifest of what is installed there."""
@@ -243,11 +300,27 @@ def _declared(
                 yield str(place)
 
 
-def _starts(checks: Iterable[Sequence[str]], followed: Iterable[Item | None]) -> set[str]:
+def _starts(
+    checks: Collection[Sequence[str]], recorder: _Recorder, items: Iterable[Item | None], tree: _Tree
+) -> set[str]:
     """The folders that unwatched checks, and the scripts that these name, let Python import from first."""
-    starts = {os.path.normpath(start) for argv in checks for start in python_starts(argv)}
-    starts |= {_folder(item.path) for item in followed if item and item.path.endswith(".py")}
-    return {"" if start == "." else start for start in starts}
+    told = [one for argv in checks if (one := starts.of_check(argv)).gone]
+    found = {place for one in told for place in one.resolve("", tree.folders, tree.homes)}
+    scripts = recorder.reached | {path for argv in checks for path in _named(argv)}
+    for item in items if told else ():
+        if item is None or item.link is not None:
+            continue
+        if item.path in scripts or mentions.names_commands(item.path):
+            data, base = recorder.text(item), item.path.rpartition("/")[0]
+            found |= {base} if item.path in scripts and mentions.is_python(item.path, data) else set()
+            found |= starts.of_text(item.path, data.decode(errors="replace")).resolve(base, tree.folders, tree.homes)
+    return found
+
+
+def _named(argv: Sequence[str]) -> Iterator[str]:
+    """The paths that a check's command names as its own."""
+    commands = " ; ".join(word for word in argv if " " in word)
+    yield from map(os.path.normpath, (*named_paths(argv), *mentions.scripts(commands)))
 
 
 def _is_silent(place: Path) -> bool:
@@ -285,9 +358,9 @@ def _root(workspace: Path, name: str) -> str:
     return str(place)
 
 
-def _from_elsewhere(names: Iterable[str], environments: Iterable[Path]) -> set[str]:
+def _from_elsewhere(names: Iterable[str], sites: Iterable[Path]) -> set[str]:
     """Those of the names that Python's library or an installed package provides, and the plugins that are installed."""
-    folders = [site for top in (*environments, Path(sys.prefix)) for site in top.glob("lib*/python*/site-packages")]
+    folders = dict.fromkeys((*sites, *Path(sys.prefix).glob("lib*/python*/site-packages")))
     installed = {entry.name.partition(".")[0] for folder in folders for entry in folder.iterdir()}
     plugins = {name for folder in folders for name in borrowed.plugins(folder)}
     return plugins | {name for name in names if name in sys.stdlib_module_names or name in installed}

@@ -47,7 +47,8 @@ class Frozen:
     new module of such a name would stand before the real one. `borrowed` are the ignored environments that checks use
     where they stand, `guarded` the part of them that starts test runners, `trees` the manifest of each as a whole
     (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not,
-    `starts` the folders that unwatched checks let Python import from first.
+    `starts` the folders that unwatched checks let Python import from first, `installed` the top-level names of the
+    packages of environments that checks use, `named` the paths that checks name, there or not.
     """
 
     rev: str
@@ -62,10 +63,17 @@ class Frozen:
     trees: tuple[Item, ...] = ()
     awaited: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
+    installed: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:
         return {item.path: item for item in self.items}
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """Names of modules that stand for something else where Python imports from first."""
+        return discovery.LIBRARY | frozenset((*self.imports, *self.installed))
 
     @cached_property
     def places(self) -> frozenset[str]:

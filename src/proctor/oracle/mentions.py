@@ -23,6 +23,9 @@ _NAMING = re.compile(
 _SCRIPT = re.compile(
     r"(?<![\w@:/.-])(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:sh|bash|bats|py|js|mjs|cjs|ts|rb|pl|mk))(?![\w./-])"
 )
+_PROGRAM = re.compile(r"(?<![\w@:/.-])(?:\./)?((?:(?<=\./)|[\w.-]+/)(?:[\w.-]+/)*[\w-]+)(?![\w./-])")
+"""One without a suffix, by its folder."""
+_SHELL, _PYTHON = re.compile(rb"#![^\n]*sh\b"), re.compile(rb"#![^\n]*(?:python|pypy)")
 _WORDS = frozenset(
     """run all test tests testing check checks ci e2e lint verify validate unit integration spec specs setup teardown
     env global jest vitest mocha pytest smoke coverage quick fast slow acceptance functional helpers runner""".split()  # noqa: SIM905 - a list to read
@@ -33,6 +36,7 @@ _TELLING = frozenset(
 _OF_PYTEST = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "setup.cfg", "tox.ini"}
 )
+_PYTESTS = re.compile(r"conftest\.py|\.?pytest\.(?:ini|toml)")
 _FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
 _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 _MORE = re.compile(rb"^\t|[=;$]|\A\xff", re.MULTILINE)
@@ -70,6 +74,11 @@ def names_files(path: str) -> bool:
     return bool(_NAMING.fullmatch(path.rpartition("/")[2]))
 
 
+def names_commands(path: str) -> bool:
+    """Whether a file is of a kind that holds commands which a check may come to."""
+    return names_files(path) and not _PYTESTS.fullmatch(path.rpartition("/")[2])
+
+
 def named(path: str, data: bytes) -> Iterator[str]:
     """The paths that a file names, as written: from its own folder, or from the workspace's top."""
     text = data[:LIMIT].decode(errors="replace")
@@ -77,8 +86,8 @@ def named(path: str, data: bytes) -> Iterator[str]:
     for command in _COMMANDS.split(text.replace("\\\n", " ")):
         if _STARTS.search(command):
             yield from _TOLD.findall(command)
-    yield from (found for found in _SCRIPT.findall(text) if _is_of_checks(found))
-    if folder and name.endswith((".sh", ".bash", ".bats")):  # at the top it may be the work
+    yield from scripts(text)
+    if folder and is_shell(path, data):  # at the top it may be the work
         yield from (f"{folder}/{found}" for words in _SOURCED.findall(text) for found in _sourced(words))
     if name in _OF_PYTEST:
         modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
@@ -88,6 +97,22 @@ def named(path: str, data: bytes) -> Iterator[str]:
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
         for value in _LOADED.findall(text):
             yield from _QUOTED.findall(value)
+
+
+def scripts(text: str) -> Iterator[str]:
+    """The scripts of checks that commands name."""
+    for pattern in (_SCRIPT, _PROGRAM):
+        yield from (found for found in pattern.findall(text) if _is_of_checks(found))
+
+
+def is_shell(path: str, data: bytes) -> bool:
+    """Whether a file is a script of a shell."""
+    return path.endswith((".sh", ".bash", ".bats")) or bool(_SHELL.match(data))
+
+
+def is_python(path: str, data: bytes) -> bool:
+    """Whether a file is a script for Python."""
+    return path.endswith(".py") or bool(_PYTHON.match(data))
 
 
 def _sourced(words: str) -> set[str]:
@@ -131,5 +156,5 @@ def _is_own_plugin(module: str) -> bool:
 
 def _is_of_checks(path: str) -> bool:
     *folders, name = path.split("/")
-    words = {word.lower() for word in re.split(r"[-_.]", name.rpartition(".")[0]) if word}
+    words = {word.lower() for word in re.split(r"[-_.]", name.rpartition(".")[0] or name) if word}
     return bool(_FOLDERS & set(folders)) or (words <= _WORDS and bool(words & _TELLING))

@@ -97,12 +97,19 @@ def clear(tree: Path, path: str) -> Path:
 
 
 def _stands_for(entry: os.DirEntry[str], path: str) -> Iterator[str]:
-    """A path, and if it is a link to a folder those that it makes: a package as well, and what it holds."""
+    """A path, and if it is a link to a folder those that it makes: a package as well, what it holds, and the modules
+    further below."""
     yield path
     if entry.is_symlink() and os.path.isdir(entry.path):
         yield f"{path}/__init__.py"
-        with contextlib.suppress(OSError):
-            yield from (f"{path}/{name}" for name in os.listdir(entry.path)[:_BEHIND])
+        folders, left = [path], _BEHIND
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                for name in os.listdir(f"{entry.path}{folder.removeprefix(path)}")[:left]:
+                    left -= 1
+                    folders.append(f"{folder}/{name}")
+                    if folder == path or (name != "conftest.py" and discovery.whole_module(folders[-1])):
+                        yield folders[-1]
 
 
 def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
@@ -134,12 +141,13 @@ def _is_in_the_way(path: str, frozen: Frozen) -> bool:
     """Whether a new module would be imported instead of a runner's own, of the tests, or of what they import."""
     if any(path.startswith(f"{start}/org/python/".lstrip("/")) for start in frozen.starts):
         return True  # Python's library looks for Java's there
-    module = discovery.top_module(path)
-    if module is None:
+    module, whole = discovery.top_module(path), discovery.whole_module(path)
+    if module is None or whole is None:
         return False
-    if (whole := discovery.whole_module(path)) and whole[0] in frozen.starts:
-        taken = whole[1] in discovery.LIBRARY or whole[1] in frozen.imports
-        if taken and "/".join(filter(None, whole)) not in frozen.modules:
+    if (place := "/".join(filter(None, whole))) not in frozen.modules:
+        if whole[0] in frozen.starts and whole[1] in frozen.taken:
+            return True
+        if discovery.is_top(place) and whole[1] in frozen.installed:
             return True
     if f"{module}/" not in path and module in frozen.roots:
         return True
