@@ -160,15 +160,16 @@ def test_scratch_folders_whose_owner_was_killed_are_swept_and_no_others(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     other = tmp_path / "other"
     (other / "kept").mkdir(parents=True)
-    for name in ("a-left.scratch", "b-left.scratch", "a-mine"):
-        (tmp_path / name / "copy").mkdir(parents=True)
-    (tmp_path / "a-link.scratch").symlink_to(other)
-    (tmp_path / "a-file.scratch").touch()
-    with scratch_folder("a-") as held:
-        sweep(("a-",), age=3_600)
-        assert (tmp_path / "a-left.scratch").exists(), "one that is made now may not be locked yet"
-        sweep(("a-",), age=0)
-        left = {held.name, "other", "a-mine", "b-left.scratch", "a-link.scratch", "a-file.scratch"}
+    left_over = [tmp_path / f"proctor-{name}.scratch" for name in ("x", "judge-x")]
+    for folder in (*left_over, tmp_path / "b-left.scratch", tmp_path / "proctor-mine"):
+        (folder / "copy").mkdir(parents=True)
+    (tmp_path / "proctor-link.scratch").symlink_to(other)
+    (tmp_path / "proctor-file.scratch").touch()
+    with scratch_folder() as held:
+        sweep(age=3_600)
+        assert all(one.exists() for one in left_over), "one that is made now may not be locked yet"
+        sweep(age=0)
+        left = {held.name, "other", "proctor-mine", "b-left.scratch", "proctor-link.scratch", "proctor-file.scratch"}
         assert {one.name for one in tmp_path.iterdir()} == left
     assert (other / "kept").exists()
     assert not held.exists()

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import AnyStr
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_SCRATCH = ".scratch"
-"""How scratch folders end: no folder of a person's is taken for one."""
+_OURS, _SCRATCH = "proctor-", ".scratch"
+"""How scratch folders begin and end: no folder of a person's is taken for one."""
 _PASSES = 8
 """How often what would not go is tried anew: a full disk, or a folder that takes no more, may have room by then."""
 
 
 @contextlib.contextmanager
-def scratch_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+def scratch_folder(prefix: str = _OURS, parent: Path | None = None) -> Iterator[Path]:
     """A fresh folder for its owner only, below `parent` or the system's folder for temporary files; gone at the end.
     Its lock is held meanwhile, and so is not once its owner was killed."""
     folder = Path(tempfile.mkdtemp(_SCRATCH, prefix, parent))
@@ -38,12 +38,12 @@ def scratch_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
         os.close(held)
 
 
-def sweep(prefixes: tuple[str, ...], age: float = 60.0) -> None:
-    """Remove the scratch folders of these names that processes of this user left in the system's folder for temporary
-    files when they were killed, where nothing was made for so many seconds."""
+def sweep(age: float = 60.0) -> None:
+    """Remove the scratch folders that processes of this user left in the system's folder for temporary files when they
+    were killed, where nothing was made for so many seconds."""
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
-            if entry.name.startswith(prefixes) and entry.name.endswith(_SCRATCH):
+            if entry.name.startswith(_OURS) and entry.name.endswith(_SCRATCH):
                 with contextlib.suppress(OSError):
                     _sweep(entry.path, age)
 

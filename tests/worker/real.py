@@ -77,7 +77,7 @@ def run(
         pytest.fail(str(error))
 
     async def go() -> Session:
-        session, over, door = Session(), asyncio.Event(), doors.make()
+        session, over, door = Session(), asyncio.Event(), doors.make(workspace.parent)
 
         def hear(source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
             session.events += events

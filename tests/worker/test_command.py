@@ -25,7 +25,7 @@ def lines_of(workspace: Path, *, terminal: bool) -> list[tuple[str, bytes]]:
     async def talk() -> list[tuple[str, bytes]]:
         found: list[tuple[str, bytes]] = []
         over = asyncio.Event()
-        door = doors.make()
+        door = doors.make(workspace.parent)
         worker = start(
             Command(("python3", "-c", SAYS), "argument", terminal),
             Setting("do\0it", None, "", "", str(workspace)),

@@ -74,7 +74,7 @@ class Run:
 
     async def go(self) -> Run:
         over = asyncio.Event()
-        door = doors.make()
+        door = doors.make(self.workspace.parent)
         self.door = door.folder
 
         def hear(source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:

@@ -38,8 +38,8 @@ class Door:
         remove_tree(self.folder)
 
 
-def make(parent: Path | None = None) -> Door:
-    """A fresh door folder below `parent`, or below the system's folder for temporary files; only the owner enters."""
+def make(parent: Path) -> Door:
+    """A fresh door folder below `parent`, which clears up after a kill; only the owner enters."""
     door = Door(Path(tempfile.mkdtemp(prefix="door-", dir=parent)))
     os.mkfifo(door.answers, 0o600)
     return door

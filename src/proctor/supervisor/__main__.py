@@ -40,8 +40,6 @@ FEED = 5
 """Changed paths of one moment that are named in the log."""
 BEAT = 0.1
 """Seconds between looks at the inbox, the clocks and the budgets."""
-SCRATCH = ("proctor-judge-", "proctor-audit-", "proctor-export-")
-"""Scratch folders that may hold copies of a workspace, by how their names begin."""
 TIDY_EVERY = 20.0
 """Seconds between looks at whether the store's packs have become many."""
 SIGNS_EVERY = 20
@@ -69,7 +67,7 @@ async def pulse(s: Session, desk: Desk) -> None:
 
 async def tidy(s: Session) -> None:
     """Take away what killed supervisors left; then put the store's small packs together while nothing wants it."""
-    await asyncio.to_thread(sweep, SCRATCH)
+    await asyncio.to_thread(sweep)
     while True:
         await asyncio.sleep(TIDY_EVERY)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from proctor.errors import UsageError
 from proctor.journal.events import ModelCall
 from proctor.supervisor import policies
 from proctor.text import safe_line
+from proctor.trees import scratch_folder
 
 SECONDS = 60.0
 WORDS = "Answer with one word: ready."
@@ -120,8 +120,8 @@ async def call(workspace: Path, contract: Contract) -> Answered | None:
     chosen = _chosen(contract, upstreams, spoken)
     keeper = _Keeper(upstreams)
     path, body = request(spoken, model)
-    with tempfile.TemporaryDirectory(prefix="proctor-") as folder:
-        door = doors.make(Path(folder))
+    with scratch_folder() as folder:
+        door = doors.make(folder)
         gateway = Gateway(keeper, iteration=0, task=None, record_to=None)
         await gateway.start(door.folder, None)
         begun = time.monotonic()

@@ -42,7 +42,7 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
         found += [safe_line(_inside(key, why), 600) for why in _unusable(check, workspace, contract)]
     backend = choose(contract.sandbox.kind)
     policy = replace(policies.for_check(workspace, contract), writable=False)
-    with scratch_folder("proctor-") as scratch:
+    with scratch_folder() as scratch:
         for trial, checks in trials.items():
             (key, argv), *others = checks.items()
             if why := _fails(backend, trial, argv[0], policy, scratch / "output"):

@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -30,6 +29,7 @@ from proctor.supervisor import policies, process
 from proctor.supervisor.client import Client
 from proctor.supervisor.stub import COMMAND, StubModel
 from proctor.text import safe_line
+from proctor.trees import scratch_folder
 
 WATCHED = 5.0
 """Seconds that each of the two looks takes."""
@@ -98,12 +98,12 @@ def _told(stood: Stood) -> str:
 
 async def show(workspace: Path, contract: Contract, seconds: float = WATCHED) -> Shown:
     """Run the trial. UsageError, one line, where the worker does not come to ask."""
-    with tempfile.TemporaryDirectory(prefix="proctor-") as folder:
+    with scratch_folder() as folder:
         os.environ["XDG_STATE_HOME"] = f"{folder}/state"
-        place = Path(folder) / "workspace"
+        place = folder / "workspace"
         async with StubModel().serving() as model:
             _furnish(place, workspace, contract, model.port)
-            log = Path(folder) / "supervisor.log"
+            log = folder / "supervisor.log"
             child = process.start_detached(place, ["--once", "--thawed"], log)
             try:
                 return await _watch(place, model, log, child.poll, seconds)
