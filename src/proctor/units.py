@@ -128,10 +128,13 @@ def format_count(count: int) -> str:
 
 
 def format_money(micro: int) -> str:
-    """`$14.60`; an amount under a cent is shown whole, so that spent is never shown as nothing."""
+    """`$14.60`; three digits of an amount under a dollar that is no whole number of cents, and one under a tenth of a
+    cent whole, so that spent is never shown as nothing."""
     cents = micro // 10_000
-    if micro and not cents:
+    if micro and micro < 1_000:
         return f"$0.{micro:06d}".rstrip("0")
+    if micro < 1_000_000 and micro % 10_000:
+        return f"$0.{micro // 1_000:03d}"
     return f"${cents // 100:,}.{cents % 100:02d}"
 
 

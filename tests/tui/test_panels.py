@@ -177,13 +177,13 @@ def test_no_task_yet_says_how_to_begin() -> None:
 
 
 def test_drift_says_what_is_quiet_and_what_is_not() -> None:
-    assert text(drift.panel(a_view(), 40, lights_key="l")) == "○ plateau  quiet\n○ all seven lights quiet  l why"
+    assert text(drift.panel(a_view(), 40, lights_key="l")) == "○ plateau   quiet\n○ all seven lights quiet  l why"
     claims = (Claim(2, 1, Verdict.FAILED), Claim(3, 1, Verdict.PASSED))
     seen = DriftState(claims=claims, claimed=2, false=1)
     state = a_state(drift=seen, tampered=2, tampered_in=3, iteration=3)
     suspect = replace(state, plateau=replace(state.plateau, light=Light.SUSPECT, rule="no_change"))
     shown = text(drift.panel(a_view(suspect), 60))
-    assert "◐ plateau  suspect" in shown
+    assert "◐ plateau   suspect" in shown
     assert "○ victory   1 of 2 claims false (50 %)" in shown
     assert "● gaming    checks were tampered with in 2 iterations, last" in shown
     assert "○ five lights quiet" in shown
@@ -214,7 +214,7 @@ def a_warned_view(**changes: Any) -> View:
 def test_each_warning_is_one_row_with_its_count_and_marks_that_more_follows() -> None:
     rows = text(drift.panel(a_warned_view(), 40, key="w")).splitlines()
     assert rows == [
-        "○ plateau  quiet",
+        "○ plateau   quiet",
         "○ all seven lights quiet",
         "● git inside  new/.git",
         "● renamed  a/.git.quarantined",
@@ -285,7 +285,8 @@ def test_a_gauge_says_amount_limit_share_level_and_where_the_figure_came_from() 
 def test_a_gauge_keeps_its_limit_and_its_source_apart_in_every_row() -> None:
     for used, limit, part in (
         (500_000, 500_000, "$0.50 of $0.50"),
-        (4_100, 500_000, "<$0.01 of $0.50"),
+        (4_100, 500_000, "$0.004 of $0.50"),
+        (410, 500_000, "<$0.001/$0.50"),
         (136_280_000, 100_500_000, "$136.28/$100.50"),
     ):
         row = gauges.Gauge(Dimension.COST, used, limit, Source.REPORTED, Level.HARD)
@@ -572,8 +573,8 @@ def test_a_suspicion_is_said_with_its_evidence_while_the_session_goes_on() -> No
         assert part in shown
     assert "\x1b" not in shown
     drifts = text(drift.panel(a_view(replace(state, plateau=seen)), 40))
-    assert "◐ plateau  suspect\n  the work returns to where it was\n  iterations 3, 4: the tree was there" in drifts
-    assert "◐ circles  4 times the same call" in drifts
+    assert "◐ plateau   suspect\n  the work returns to where it was\n  iterations 3, 4: the tree was there" in drifts
+    assert "◐ circles   4 times the same call" in drifts
     fired = ev.PlateauFired(rule="revisit", window=2, evidence=("x",), response="narrow", task=3)
     said = banner.banner(a_view(replace(state, plateau=replace(seen, light=Light.FIRING)), fired=fired))
     assert said is not None

@@ -363,7 +363,7 @@ async def test_the_palette_has_no_two_names_alike(story: Story, desk: Desk) -> N
     async with desk.app().run_test(size=(80, 24), notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("colon")
-        await until(pilot, lambda: "deny with a reason …" in shown(pilot.app) and "allow changed …" in shown(pilot.app))
+        await until(pilot, lambda: "deny, saying …" in shown(pilot.app) and "allow changed …" in shown(pilot.app))
         names = [action.label for action in ACTIONS if action.verb in pilot.app.session.offered_keys()]
         assert len(names) == len({*names})
 

@@ -56,7 +56,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("approve_as", "A", "allow changed …", "Grant it, changed or with a word to the worker.", (Need.SHOWN,),
            cli="approve --id ID --reason TEXT"),
     Action("deny", "d", "deny", "Deny the request that is shown.", (Need.SHOWN,), cli="deny --id ID"),
-    Action("deny_why", "D", "deny with a reason …", "Deny it with a reason that reaches the worker.", (Need.SHOWN,),
+    Action("deny_why", "D", "deny, saying …", "Deny it with a reason that reaches the worker.", (Need.SHOWN,),
            cli="deny --id ID --reason TEXT"),
     Action("inspect", "i", "inspect", "Show the whole request.", (Need.SHOWN,), cli="approvals"),
     Action("minimise", "m", "minimise", "Fold the request away; it keeps waiting.", (Need.SHOWN,)),

@@ -204,6 +204,8 @@ def _order_taken(e: ev.OrderTaken) -> Told:
         "stop",
     ):
         return None  # their own rows say it
+    if e.outcome == "done" and e.verb == "resume":
+        return "status", "goes on, by you", Role.STRONG
     return "order", f"{e.verb} {e.outcome}" + (f": {e.detail}" if e.detail else ""), Role.DIM
 
 

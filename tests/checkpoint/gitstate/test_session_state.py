@@ -183,7 +183,7 @@ def test_where_there_was_no_session_repository_yet_it_is_taken_away_and_an_undo_
     store.restore(second.commit, first.commit)
     assert not git.git_dir.exists()
     assert store.snapshot("c3").state == first.state
-    store.restore(first.commit, second.commit)
+    assert store.restore(first.commit, second.commit).said == ()
     assert git.photograph() == then
     git.check()
     assert store.snapshot("c4").state == second.state

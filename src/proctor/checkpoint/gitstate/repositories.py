@@ -124,7 +124,7 @@ class Repositories:
             self._cache.folder.mkdir(parents=True, exist_ok=True)
             self._begun.touch()
             made = self._make_again(shelves, after, tops, again)
-            lines += made.values()
+            lines += filter(None, made.values())
             present = self._places(nested)
             for place in present:
                 was, then = before.get(place.key, ("", "")), after.get(place.key, ("", ""))
@@ -282,7 +282,7 @@ class Repositories:
         self, shelves: Shelves, after: dict[bytes, tuple[str, str]], tops: Collection[bytes], again: bool
     ) -> dict[bytes, str]:
         """Lay out repositories anew that are gone since, or damaged, where a rollback may write them; a line for
-        each by key. What was begun `again` has no HEAD as yet."""
+        each by key, empty for what was only put aside. What was begun `again` has no HEAD as yet."""
         made = {}
         for key, ids in after.items():
             held = shelves.held(*ids) if ids[0] else Held()
@@ -305,7 +305,9 @@ class Repositories:
                 lay_out(place.git, shelves, held, head)
             if held.beside.get("pointer"):
                 entry.write_bytes(raw(held.beside["pointer"]))
-            made[key] = f"{place.name} was {was}, and is made again"
+            # The session's own is put aside where there was none yet: that it comes back is no news.
+            put_aside = place.role is Role.SESSION and was == "gone"
+            made[key] = "" if put_aside else f"{place.name} was {was}, and is made again"
         return made
 
     @staticmethod

@@ -140,21 +140,23 @@ def panel(view: View, room: int, rows: int = 100, key: str = "", lights_key: str
         return []
     light, rule = state.plateau.light, state.plateau.rule or ""
     glyph, role = _LIGHTS[light]
-    found = [line((f"{glyph} plateau  ", role), (str(light), role))]
+    found = [line((f"{glyph} {'plateau'.ljust(_COLUMN - 2)} ", role), (str(light), role))]
     if light is not Light.QUIET:
         found.extend(line((f"  {row}", Role.DIM)) for row in wrap(seen_by(rule), room - 2, 2))
         first = safe_line(next(iter(state.plateau.evidence), ""), 300)
         found.extend(line((f"  {row}", Role.DIM)) for row in wrap(first, room - 2, 2))
     if state.plateau.loop:
-        said = "".join(wrap(safe_line(state.plateau.loop[0], 300), room - 11, 1))
-        found.append(line(("◐ circles  ", Role.TEXT), (said, Role.TEXT)))
+        said = "".join(wrap(safe_line(state.plateau.loop[0], 300), room - _COLUMN - 1, 1))
+        found.append(line((f"◐ {'circles'.ljust(_COLUMN - 2)} ", Role.TEXT), (said, Role.TEXT)))
     lights = drift.lights(state)
     lit = [one for one in lights if one.light is not Light.QUIET]
     victory = lights[0]
     shown = lit if victory in lit or not state.drift.false else [victory, *lit]
     found.extend(_light(one, room) for one in shown)
-    if dear := drift.signal_cost(state):
-        found.append(cut(line(("◐ checks   ", Role.TEXT), (dear, Role.DIM)), room))
+    if drift.signal_cost(state):
+        found.append(
+            cut(line((f"◐ {'checks'.ljust(_COLUMN - 2)} ", Role.TEXT), ("cost more than work", Role.DIM)), room)
+        )
     quiet = len(found)
     warned = warnings(view)
     found.extend(_row(one, room) for one in warned)
@@ -178,8 +180,9 @@ def _light(one: drift.Reading, room: int) -> Line:
     """A light that is lit, in one row."""
     glyph, role = _LIGHTS[one.light]
     head = line((f"{glyph} {LABELS[one.drift].ljust(_COLUMN - 2)} ", role))
-    why = one.why.split("; ")[0] if one.light is Light.QUIET else one.why
-    return line(head, ("".join(wrap(safe_line(why, 300), room - width(head), 1)), role))
+    why, left = safe_line(one.why.split("; ")[0] if one.light is Light.QUIET else one.why, 300), room - width(head)
+    short = why.partition(" (")[0]
+    return line(head, ("".join(wrap(short if width(line(why)) > left >= width(line(short)) else why, left, 1)), role))
 
 
 def _row(warned: Warned, room: int) -> Line:

@@ -14,7 +14,7 @@ from proctor.words import Dimension, Level, SessionStatus, Source
 
 PACED = 28
 """Column from which burn and sparkline stand in a gauge's own line, where there is room for them."""
-CENT = 10_000
+LEAST = 1_000
 """Micro-dollars below which an amount has no digits that a glance could use; the budget in full has them."""
 TAIL = 4
 """Rows kept below the gauges, filled or not, so that nothing above moves when a line comes."""
@@ -57,11 +57,11 @@ def read(view: View) -> list[Gauge]:
 
 
 def arrange(gauges: Sequence[Gauge], before: Sequence[Dimension]) -> list[Gauge]:
-    """The highest level first; within a level the order stays, and what is new is placed by its share."""
+    """The highest level first; within a level the order stays, and what is new is placed by its share, in tenths."""
     levels, known = list(Level), {dimension: place for place, dimension in enumerate(before)}
 
     def key(gauge: Gauge) -> tuple[int, int, float]:
-        return -levels.index(gauge.level), known.get(gauge.dimension, len(known)), -gauge.share
+        return -levels.index(gauge.level), known.get(gauge.dimension, len(known)), -round(gauge.share, 1)
 
     return sorted(gauges, key=key)
 
@@ -155,8 +155,8 @@ def _short(gauge: Gauge) -> Line:
 def _used(gauge: Gauge) -> str:
     if gauge.used is None:
         return "?"
-    small = gauge.dimension is Dimension.COST and 0 < gauge.used < CENT
-    text = "<$0.01" if small else fmt.amount(gauge.dimension, gauge.used)
+    small = gauge.dimension is Dimension.COST and 0 < gauge.used < LEAST
+    text = "<$0.001" if small else fmt.amount(gauge.dimension, gauge.used)
     return f"≥{text}" if gauge.source is Source.UNKNOWN else text
 
 

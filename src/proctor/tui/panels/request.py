@@ -35,9 +35,9 @@ class Answers:
 
 
 ANSWERS = {
-    RequestKind.TOOL: Answers("allow once", "allow changed …", "deny", "deny with a reason …"),
-    RequestKind.HOST: Answers("let it through", "let through, saying …", "deny", "deny with a reason …"),
-    RequestKind.EXTENSION: Answers("extend by {amount}", "another amount …", "deny", "deny with a reason …"),
+    RequestKind.TOOL: Answers("allow once", "allow changed …", "deny", "deny, saying …"),
+    RequestKind.HOST: Answers("let it through", "let through, saying …", "deny", "deny, saying …"),
+    RequestKind.EXTENSION: Answers("extend by {amount}", "another amount …", "deny", "deny, saying …"),
     RequestKind.PLATEAU: Answers("go on, counters anew", "go on with a word …", "park", "park, saying …"),
     RequestKind.TAMPERING: Answers("go on", "go on with a word …", "park", "park, saying …"),
     RequestKind.CONFLICT: Answers("the check is wrong", "wrong, saying …", "the check stands", "it stands, saying …"),
@@ -239,8 +239,8 @@ def whole(view: View, request: RequestState) -> list[str]:
     found += [_why(view, request), ""] if _why(view, request) else []
     if len(pieces := parts_of(request)) > 1:
         found += [f"{len(pieces)} in all:", *(f"- {piece}" for piece in pieces), ""]
-    asked = f"asked by {opened.tool}" if opened.tool else _TITLES[opened.request]
-    found += [f"{asked}, {fmt.ago(request.at, view.now)}, in iteration {opened.iteration}", ""]
+    asked = opened.tool or _TITLES[opened.request]
+    found += [f"{asked} · asked {fmt.ago(request.at, view.now)}, in iteration {opened.iteration}", ""]
     for name, value in opened.input.items():
         if len(opened.input) > 1 or str(value) != subject(request)[1]:
             found += f"{name}: {value if isinstance(value, str) else json.dumps(value, indent=2)}".split("\n")
