@@ -46,6 +46,22 @@ def test_a_difference_counts_lines_and_bytes_and_names_what_kind_it_is(store: St
     assert store.diff(after.commit, after.commit) == ()
 
 
+def test_ignored_files_can_be_left_out_of_account(store: Store, work: Path) -> None:
+    def tree() -> str:
+        return store.without_ignored(store.tree_of_working_tree())
+
+    write(work / ".gitignore", "*.log\n")
+    plain = tree()
+    assert plain == store.snapshot("c1").tree
+    for text in ("1\n", "2\n"):
+        write(work / "run.log", text)
+        write(work / "only/here/run.log", text)
+        (work / "run.log").chmod(0o600)
+        assert tree() == plain
+    write(work / "src/main.py", "other\n")
+    assert tree() != plain
+
+
 def test_a_file_is_shown_again_once_the_rule_that_hid_it_is_gone(store: Store, work: Path) -> None:
     write(work / ".gitignore", "*.py\n")
     write(work / "src/sly.py", "1\n")

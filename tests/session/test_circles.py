@@ -10,8 +10,9 @@ from proctor.journal import events as ev
 from proctor.words import IterationEnd, Light, LoopRule, Rule
 
 IN_CIRCLES = """\
-import json, signal, sys
+import json, os, signal, sys
 sys.stdin.read()
+print(os.getpid(), file=open("noise.log", "a"))
 call = {"proctor": "tool", "name": "read", "input": {"path": "src/a.py"}}
 for line in (call, {"proctor": "result", "ok": True, "output": "x"}) * 4:
     print(json.dumps(line), flush=True)
@@ -24,6 +25,8 @@ def test_circles_end_the_iteration_and_iterations_that_do_nothing_end_the_sessio
 ) -> None:
     workspace = sample("plateau")
     (workspace.path / "tools" / "worker.py").write_text(IN_CIRCLES)
+    with (workspace.path / ".gitignore").open("a") as ignored:
+        ignored.write("*.log\n")
     code, output = workspace.finish()
     assert code == 4, output
     ended = [e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded)]

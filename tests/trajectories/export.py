@@ -86,8 +86,8 @@ def _iterations(events: list[ev.Event], client: Client) -> Iterator[Iteration]:
             case ev.Judged():
                 now.verdicts.append(_verdict(event))
             case ev.IterationEnded():
-                now.fields |= {"how": str(event.how), "hindered": event.hindered, "tree": event.tree[:SHOWN]}
-                now.fields |= {"files": event.files, "lines": event.lines}
+                now.fields |= {"how": str(event.how), "hindered": event.hindered}
+                now.fields |= {"files": event.files, "lines": event.lines, "tree": (event.work or event.tree)[:SHOWN]}
             case ev.TaskDone():
                 now.fields["done"] = True
             case ev.TaskMoved(status=TaskStatus.BLOCKED | TaskStatus.REVIEW):
@@ -101,7 +101,7 @@ def _iterations(events: list[ev.Event], client: Client) -> Iterator[Iteration]:
         yield Iteration(
             iteration=number,
             task=one.started.task,
-            before=one.started.tree[:SHOWN],
+            before=(one.started.work or one.started.tree)[:SHOWN],
             verdicts=tuple(one.verdicts),
             aside=tuple(one.aside),
             events=tuple(calls(_lines(client, number), denied[number])),

@@ -29,7 +29,7 @@ class Snapshot:
     """A stored working tree. `tree` is its identity; `skipped` are lines about what is not kept and why;
     `unstable` are paths that were written while they were read. `commit` is a tree id if nothing names it yet.
     `state` is the identity of the repositories (refs, HEAD, index and the rest), "" if there are none. `borrowed`:
-    some of its objects are still the operator's alone."""
+    some of its objects are still the operator's alone. `ignored`: kept although ignore rules leave them out."""
 
     commit: str
     tree: str
@@ -39,6 +39,7 @@ class Snapshot:
     state: str = ""
     certainty: Certainty = Certainty.CONFIRMED
     borrowed: bool = False
+    ignored: frozenset[bytes] = frozenset()
 
 
 class ChangeKind(StrEnum):

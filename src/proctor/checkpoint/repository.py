@@ -163,6 +163,10 @@ class Store:
         """What differs between two checkpoints, sorted by path; ignored files only if asked for."""
         return view.changes(self._git, self._objects, before, after, ignored)
 
+    def without_ignored(self, of: Snapshot) -> str:
+        """The id that a snapshot's tree would have without its ignored files: logs and caches do not change it."""
+        return view.without_ignored(self._git, self._objects, of)
+
     def patch(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
         """The difference of two checkpoints as a patch, with the bytes of the files."""
         return view.patch(self._git, self._objects, before, after, paths)
@@ -308,7 +312,13 @@ def _words(held: Held) -> tuple[object, ...]:
 
 
 def _snapshot(commit: str, held: Held, files: int, borrowed: bool) -> Snapshot:
-    unstable = tuple(sorted(map(text, held.notes.unstable)))
     return Snapshot(
-        commit, held.tree, files, held.notes.words + held.partly, unstable, state=held.state, borrowed=borrowed
+        commit,
+        held.tree,
+        files,
+        held.notes.words + held.partly,
+        tuple(sorted(map(text, held.notes.unstable))),
+        held.state,
+        borrowed=borrowed,
+        ignored=held.notes.ignored,
     )

@@ -17,7 +17,10 @@ from proctor.checkpoint.record import (
     Entry,
     Held,
     Manifest,
+    Snapshot,
     common_mode,
+    id_of,
+    identity,
     is_below,
     parents,
     raw,
@@ -25,6 +28,7 @@ from proctor.checkpoint.record import (
 )
 from proctor.checkpoint.store.objects import Objects, temporary_index
 from proctor.checkpoint.store.plumbing import Git, disk_faults, joined, split
+from proctor.checkpoint.store.treeobjects import TreeObjects
 from proctor.errors import UsageError
 
 NOTHING = "0" * 40
@@ -89,6 +93,15 @@ def changes_between(git: Git, old: Held, new: Held, *, ignored: bool) -> tuple[C
                 kind = ChangeKind.ADDED if path in now else ChangeKind.DELETED
             found[path] = Change(text(path), kind)
     return tuple(found[path] for path in sorted(found))
+
+
+def without_ignored(git: Git, objects: Objects, of: Snapshot) -> str:
+    """The id that a snapshot's tree would have without its ignored files. Nothing is written."""
+    if not of.ignored:
+        return of.tree
+    (held,) = objects.load(of.commit)
+    files, _ = TreeObjects(git).rewritten(held.files, dict.fromkeys(of.ignored), lambda body: id_of("tree", body))
+    return identity(files or id_of("tree", b""), held.manifest.merged(Manifest(), of.ignored.__contains__))[0]
 
 
 def differing(git: Git, objects: Objects, pairs: Sequence[tuple[str, str]]) -> list[frozenset[str]]:

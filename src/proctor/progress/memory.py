@@ -66,7 +66,8 @@ _SET_ASIDE = ("plateau:", "budget:")
 
 class Iteration(msgspec.Struct, frozen=True):
     """What one iteration left behind. `failures` is the number of failing ids, 0 if unknown; `files` and `lines` what
-    changed; `before` and `tree` what the worker found and left, empty if unknown; `check` the one that failed.
+    changed; `before` and `tree` what the worker found and left beside ignored files, empty if unknown; `check` the one
+    that failed.
 
     `new`: its verdict was not among the task's last ones; `fewer`: fewer ids failed than ever before.
     """
@@ -165,10 +166,11 @@ def observe(memory: Memory, event: Event) -> Memory:
         case Judged(task=task, phase=Phase.BASELINE | Phase.WORK) if task is not None:
             return _judged(memory, event, task)
         case IterationStarted():
-            return _with(memory, replace(_iteration(memory, event.iteration, event.task), before=event.tree))
+            begun = _iteration(memory, event.iteration, event.task)
+            return _with(memory, replace(begun, before=event.work or event.tree))
         case IterationEnded():
             ended = _iteration(memory, event.iteration, event.task)
-            facts = {"how": event.how, "files": event.files, "lines": event.lines, "tree": event.tree}
+            facts = {"how": event.how, "files": event.files, "lines": event.lines, "tree": event.work or event.tree}
             return _with(memory, replace(ended, hindered=bool(event.hindered), **facts))
         case PlateauSignal():
             return _nudged(memory, event)

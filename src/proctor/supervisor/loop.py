@@ -98,7 +98,7 @@ async def pending(s: Session) -> Acted | None:
         seen = await s.timeline.seen()
         changed = await asyncio.to_thread(_work, s, seen, snapshot.tree) if seen else []
         left = f"in no checkpoint: {safe_line(', '.join(snapshot.skipped[:3]), 200)}" if snapshot.skipped else ""
-        ended = replace(_ended(intent, IterationEnd.INTERRUPTED, snapshot, changed), detail=left)
+        ended = replace(await _ended(s, intent, IterationEnd.INTERRUPTED, snapshot, changed), detail=left)
         s.append(ended)
     s.account.begin(intent.model, s.state.begun)
     return Acted(intent.iteration, intent.task, snapshot, ended)
@@ -161,7 +161,10 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     brief = briefing.build(s, task, narrow)
     before = await s.timeline.present()
     model = briefing.model(s)
-    intent = ev.IterationStarted(iteration=number, task=task.id, key=key, model=model, narrow=narrow, tree=before.tree)
+    work = await asyncio.to_thread(s.store.without_ignored, before)
+    intent = ev.IterationStarted(
+        iteration=number, task=task.id, key=key, model=model, narrow=narrow, tree=before.tree, work=work
+    )
     if s.state.broken:
         intent = replace(intent, repair=True, repair_only=not task.known_to_fail)
     s.enter(Step.ACT, task.id)
@@ -181,9 +184,8 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     if how is IterationEnd.START_FAILED and changed:
         how = IterationEnd.EXITED  # the tree says that it worked, though the watcher had not said so yet
     active = s.account.iteration_used().get(Dimension.WALL_CLOCK, 0)
-    ended = replace(
-        _ended(intent, how, snapshot, changed), exit_code=code, active_ms=active, detail=detail, hindered=s.hindered
-    )
+    ended = await _ended(s, intent, how, snapshot, changed)
+    ended = replace(ended, exit_code=code, active_ms=active, detail=detail, hindered=s.hindered)
     s.append(ended)
     await s.timeline.careful(snapshot)
     s.check_budget()
@@ -197,8 +199,8 @@ def _work(s: Session, before: str, after: str) -> list[Change]:
     return [change for change in changed if not innards.is_innards(raw(change.path))]
 
 
-def _ended(
-    intent: ev.IterationStarted, how: IterationEnd, snapshot: Snapshot, changed: list[Change]
+async def _ended(
+    s: Session, intent: ev.IterationStarted, how: IterationEnd, snapshot: Snapshot, changed: list[Change]
 ) -> ev.IterationEnded:
     return ev.IterationEnded(
         iteration=intent.iteration,
@@ -207,6 +209,7 @@ def _ended(
         files=len(changed),
         lines=sum(change.added + change.removed for change in changed),
         tree=snapshot.tree,
+        work=await asyncio.to_thread(s.store.without_ignored, snapshot),
     )
 
 

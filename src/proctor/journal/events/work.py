@@ -24,7 +24,7 @@ class Settled(Event, frozen=True, tag="settled"):
 
 class IterationStarted(Event, frozen=True, tag="iteration_started"):
     """The intent: written, pending, before the worker starts. `key` is the same for a repeated attempt, `tree` what the
-    worker finds; older rows have none."""
+    worker finds, `work` the same without ignored files; older rows have neither."""
 
     iteration: int
     task: TaskId
@@ -32,6 +32,7 @@ class IterationStarted(Event, frozen=True, tag="iteration_started"):
     model: str | None = None
     narrow: bool = False
     tree: str = ""
+    work: str = ""
     repair: bool = False
     """The smoke check failed on what the worker finds: to mend that comes first."""
     repair_only: bool = False
@@ -67,8 +68,9 @@ class ClaimRecorded(Event, frozen=True, tag="claim_recorded"):
 
 
 class IterationEnded(Event, frozen=True, tag="iteration_ended"):
-    """The worker and all it started are gone. Sizes are of this iteration's change to the tree. `hindered` says what
-    kept it from its models at its end: such an iteration tells nothing of the work."""
+    """The worker and all it started are gone. Sizes are of this iteration's change to the tree. `work` is the tree
+    without ignored files. `hindered` says what kept it from its models at its end: such an iteration tells nothing of
+    the work."""
 
     iteration: int
     task: TaskId
@@ -78,6 +80,7 @@ class IterationEnded(Event, frozen=True, tag="iteration_ended"):
     files: int = 0
     lines: int = 0
     tree: str = ""
+    work: str = ""
     detail: str = ""
     hindered: str = ""
 
