@@ -19,14 +19,14 @@ class Cost(msgspec.Struct, frozen=True):
     act: float = 0.0
 
 
-def added(costs: tuple[Cost, ...], judged: ev.Judged, intent: ev.IterationStarted | None) -> tuple[Cost, ...]:
-    """The last tasks' costs after one more verdict. Old checks that are run again cost the task at hand."""
-    task = intent.task if intent else judged.task
-    if task is None or judged.phase in (Phase.BASELINE, Phase.FINAL):
+def added(costs: tuple[Cost, ...], judged: ev.Judged, at_hand: ev.TaskId | None) -> tuple[Cost, ...]:
+    """The last tasks' costs after one more verdict. Old checks that are run again cost the task at hand; where there
+    is none, at the end of a session, they are no task's."""
+    if at_hand is None or judged.phase in (Phase.BASELINE, Phase.FINAL):
         return costs
-    known = next((cost for cost in costs if cost.task == task), Cost(task))
-    now = Cost(task, known.check + judged.seconds, known.act + judged.act_seconds)
-    return (*(cost for cost in costs if cost.task != task), now)[-TASKS:]
+    known = next((cost for cost in costs if cost.task == at_hand), Cost(at_hand))
+    now = Cost(at_hand, known.check + judged.seconds, known.act + judged.act_seconds)
+    return (*(cost for cost in costs if cost.task != at_hand), now)[-TASKS:]
 
 
 def dear(costs: tuple[Cost, ...]) -> tuple[float, float] | None:

@@ -25,7 +25,9 @@ _FAILED = frozenset({Verdict.FAILED, Verdict.UNSTABLE, Verdict.TIMEOUT})
 
 @on(ev.Judged)
 def _judged(state: State, _: ev.Row, e: ev.Judged) -> Changes:
-    return {"costs": costs.added(state.costs, e, state.intent), **_changed_by(state, e)}
+    before_next = state.settled_task if state.open_tasks else None
+    at_hand = state.intent.task if state.intent else before_next
+    return {"costs": costs.added(state.costs, e, at_hand), **_changed_by(state, e)}
 
 
 def _changed_by(state: State, e: ev.Judged) -> Changes:
