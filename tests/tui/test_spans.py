@@ -22,6 +22,7 @@ def test_nothing_is_wider_than_its_room(of: Line, room: int) -> None:
 def test_a_cut_says_so() -> None:
     assert plain(cut(line("a long line"), 6)) == "a lon…"
     assert plain(cut(line("short"), 6)) == "short"
+    assert plain(cut(line("a long line of words"), 17)) == "a long line of…"
 
 
 @given(fields=some.lists(some.tuples(some.integers(0, 9), LINES), max_size=6), room=some.integers(1, 120))

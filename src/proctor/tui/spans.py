@@ -39,6 +39,8 @@ BADGE = {
 }
 """A role on a filled ground; every other one is `PLAIN_BADGE`."""
 ELLIPSIS = "…"
+LONGEST_WORD = 12
+"""Cells of a word whose beginning is left out where it would be cut."""
 _PARTS = re.compile(r"/|\.|::|_")
 """Where a long word has parts."""
 
@@ -75,11 +77,18 @@ def cut(of: Line, room: int) -> Line:
     for text, role in of:
         size = cell_len(text)
         if size > left:
-            kept.append((set_cell_size(text, left) + ELLIPSIS if room > 0 else "", role))
+            kept.append((_whole_words(text, set_cell_size(text, left)) + ELLIPSIS if room > 0 else "", role))
             break
         kept.append((text, role))
         left -= size
     return tuple(kept)
+
+
+def _whole_words(text: str, head: str) -> str:
+    """The head of a text without the beginning of a word that is cut, where that is short enough to be missed."""
+    space = head.rfind(" ")
+    within = text[len(head) : len(head) + 1] not in ("", " ")
+    return head[:space].rstrip() if within and space >= max(len(head) - LONGEST_WORD, len(head) // 2) else head
 
 
 def shorten(text: str, room: int) -> str:

@@ -181,8 +181,10 @@ def _light(one: drift.Reading, room: int) -> Line:
     glyph, role = _LIGHTS[one.light]
     head = line((f"{glyph} {LABELS[one.drift].ljust(_COLUMN - 2)} ", role))
     why, left = safe_line(one.why.split("; ")[0] if one.light is Light.QUIET else one.why, 300), room - width(head)
-    short = why.partition(" (")[0]
-    return line(head, ("".join(wrap(short if width(line(why)) > left >= width(line(short)) else why, left, 1)), role))
+    bare = why.partition(" (")[0]
+    ways = (why, bare, bare.replace(" claims", "").replace(" claim", ""))
+    said = next((way for way in ways if width(line(way)) <= left), why)
+    return line(head, ("".join(wrap(said, left, 1)), role))
 
 
 def _row(warned: Warned, room: int) -> Line:
