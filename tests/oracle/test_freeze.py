@@ -14,6 +14,7 @@ from proctor.errors import Unrecoverable, UsageError
 from proctor.oracle import freeze as freezing
 from proctor.oracle.freeze import freeze, load_frozen
 from proctor.oracle.frozen import decode, encode, revision
+from proctor.oracle.tamper import undo
 
 from .project import Project
 
@@ -278,3 +279,31 @@ def test_what_is_known_to_be_the_operators_is_frozen_anew_and_nothing_else(proje
         project.workspace, project.oracle, ["tests"], [["./check.sh"]], earlier=project.frozen, mine=mine
     )
     assert [text_of(project, path) for path in ("check.sh", "conftest.py", "noxfile.py")] == ["two", "one", "two"]
+
+
+def test_what_stood_where_a_later_check_starts_is_no_tampering_but_what_a_worker_added_is(
+    project: Project, tmp_path: Path
+) -> None:
+    for path in ("scripts/queue.py", "scripts/verify.py", "ci/verify.py"):
+        project.write(path, "import csv, html, queue\n")
+    project.freeze("tests")
+    project.write("scripts/csv.py", "raise SystemExit  # a worker's\n")
+    project.write("ci/html.py", "mine = 1  # the operator's, as is the check\n")
+    checks = [["python", "scripts/verify.py"], ["python", "ci/verify.py"]]
+    project.frozen = freeze(
+        project.workspace, project.oracle, ["tests"], checks, earlier=project.frozen, mine=["ci/html.py"]
+    )
+    assert {"scripts/verify.py", "ci/verify.py"} <= names(project)
+    shutil.copytree(project.workspace, tmp_path / "tree")
+    assert undo(tmp_path / "tree", project.frozen) == ("scripts/csv.py",)
+    project.write("scripts/verify.py", "raise SystemExit\n")
+    project.frozen = freeze(project.workspace, project.oracle, ["tests"], checks, earlier=project.frozen)
+    assert text_of(project, "scripts/verify.py").startswith("import"), "named before, so a worker may have written it"
+
+
+def test_a_check_that_names_the_work_does_not_freeze_it_once_it_is_there(project: Project) -> None:
+    checks = [["python", "greet.py"]]
+    project.freeze("tests", checks=checks)
+    project.write("greet.py", "print('hello')\n")
+    project.frozen = freeze(project.workspace, project.oracle, ["tests"], checks, earlier=project.frozen)
+    assert "greet.py" not in names(project)

@@ -93,6 +93,8 @@ def test_of_several_checks_one_that_passes_before_any_work_is_named(
     s = SimpleNamespace(
         timeline=SimpleNamespace(snapshot=snapshot),
         state=SimpleNamespace(iteration=0),
+        workspace=tmp_path,
+        frozen=None,
         append=lambda *_: None,
         log=lambda _, text: said.append(text),
     )

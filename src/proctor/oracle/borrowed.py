@@ -175,7 +175,7 @@ def _below(place: Path) -> list[Path]:
 def sites(workspace: Path, environments: Iterable[str], checks: Iterable[Sequence[str]]) -> list[Path]:
     """The folders of installed packages of environments, and of those whose Python the checks name; that of the
     operator's own where there are none."""
-    tops = [workspace / name for name in environments if (workspace / name / "pyvenv.cfg").is_file()]
+    tops = [workspace / name for name in environments if any((workspace / name).glob("lib*/python3*"))]
     named = {word for argv in checks for word in argv if commands.is_of_python(word)}
     for word in named or ({"python3"} if not tops else ()):
         if found := shutil.which(word) if "/" not in word else workspace / word:

@@ -80,7 +80,7 @@ def kind(path: str, frozen: Frozen) -> TamperKind:
         return TamperKind.ADDED
     if is_within(path, frozen.borrowed):
         return TamperKind.INSTALLED
-    return TamperKind.SHADOWS if _is_in_the_way(path, frozen) else TamperKind.RUNNER
+    return TamperKind.SHADOWS if is_in_the_way(path, frozen) else TamperKind.RUNNER
 
 
 def clear(tree: Path, path: str) -> Path:
@@ -126,7 +126,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
 
     foreign = (
         frozen.protects(path)
-        or _is_in_the_way(path, frozen)
+        or is_in_the_way(path, frozen)
         or discovery.is_added_discovery(path, content, frozen.places)
         or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, content))
         or (frozen.awaits(path) and mentions.says_more(path, content()))
@@ -137,7 +137,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     return foreign
 
 
-def _is_in_the_way(path: str, frozen: Frozen) -> bool:
+def is_in_the_way(path: str, frozen: Frozen) -> bool:
     """Whether a new module would be imported instead of a runner's own, of the tests, or of what they import."""
     if any(path.startswith(f"{start}/org/python/".lstrip("/")) for start in frozen.starts):
         return True  # Python's library looks for Java's there

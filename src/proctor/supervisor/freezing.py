@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from proctor.journal.state import State
-from proctor.oracle import discovery
+from proctor.oracle import discovery, tamper
 from proctor.oracle.bench import WALLED
 from proctor.oracle.freeze import Frozen, freeze, load_frozen
 from proctor.oracle.frozen import is_within
@@ -76,7 +76,9 @@ def made_meanwhile(workspace: Path, state_dir: Path, state: State) -> tuple[str,
 
 
 def _counts(frozen: Frozen, path: str) -> bool:
-    return path in frozen.by_path or frozen.protects(path) or discovery.is_discovery(path) or frozen.awaits(path)
+    if path in frozen.by_path or frozen.protects(path) or frozen.awaits(path):
+        return True
+    return discovery.is_discovery(path) or tamper.is_in_the_way(path, frozen)
 
 
 def _earlier(state_dir: Path, state: State) -> Frozen | None:

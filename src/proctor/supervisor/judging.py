@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from proctor.errors import Unrecoverable, UsageError
 from proctor.journal import events as ev
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
+from proctor.oracle import absent
 from proctor.oracle.bench import REASON
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.progress import fingerprint
@@ -25,6 +27,7 @@ from proctor.supervisor.session import Interrupted, Session
 from proctor.text import file_name, safe_line
 from proctor.trees import remove_tree
 from proctor.words import AtSoft, CheckpointKind, IterationEnd, Phase, TaskStatus, Verdict
+from proctor.workspace import files
 
 GO_BACK_AFTER = 2
 """Failed verdicts after which `on_failed: keep` takes the tree back."""
@@ -179,6 +182,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
     """See the task's check fail before the work. False when it does not, and the task needs a person."""
     snapshot = await s.timeline.snapshot("baseline")
     judgement = await run(s, snapshot.commit, task.checks, baseline_folder(s, task.id))
+    judgement = await completed(s, judgement, task)
     row = judged(judgement, snapshot.tree, iteration=s.state.iteration, task=task.id, phase=Phase.BASELINE)
     vacuous = judgement.verdict is Verdict.PASSED
     if vacuous and not all(check.allow_vacuous for check in task.checks if not check.optional):
@@ -188,7 +192,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
         return False
     if never_ran(judgement):
         s.append(replace(row, verdict=Verdict.INFRA))
-        fix = f"install what it runs, or give the task another; see {judgement.log}"
+        fix = f"install what it runs, name it in the task if it is the work, or give it another; see {judgement.log}"
         raise Unrecoverable(f"task {task.id}: its check cannot be run: {row.reason}; {fix}", "oracle")
     if judgement.verdict in (Verdict.TIMEOUT, Verdict.UNSTABLE):
         why = f"the check gives no clear verdict before the work: {judgement.reason}"
@@ -202,6 +206,31 @@ async def baseline(s: Session, task: TaskState) -> bool:
                 "oracle", f"task {task.id}: `{name}` passes before any work: by itself it proves nothing of this task"
             )
     return True
+
+
+async def completed(s: Session, judgement: Judgement, task: TaskState | None = None) -> Judgement:
+    """The judgement of checks that have to be seen to fail; `infra` where one lacks what it starts, and nothing in the
+    workspace or the task could bring that. Where that is not sure, the operator is told."""
+    for number, result in enumerate(judgement.results):
+        lack = await asyncio.to_thread(absent.lack, result, s.workspace, s.frozen, _told(s, task))
+        if lack is None or result.optional:
+            continue
+        if lack.sure:
+            why = safe_line(f"{lack.what}, and the check ended with: {result.reason}", REASON)
+            said = replace(result, verdict=Verdict.INFRA, reason=why)
+            results = (*judgement.results[:number], said, *judgement.results[number + 1 :])
+            return replace(judgement, verdict=Verdict.INFRA, reason=why, failure="", log=result.log, results=results)
+        whose = f"task {task.id}" if task else "progress.smoke"
+        s.log("oracle", f"{whose}: {safe_line(lack.what, 200)}: if that is not the work, install it; see {result.log}")
+    return judgement
+
+
+def _told(s: Session, task: TaskState | None) -> Iterator[str]:
+    """All that a task asks for."""
+    yield task.task if task else ""
+    for path in filter(None, (task.spec if task else None, s.terms.contract.state.plan)):
+        with contextlib.suppress(UsageError):
+            yield files.read_optional(s.workspace, path) or ""
 
 
 def never_ran(judgement: Judgement) -> bool:

@@ -30,6 +30,8 @@ async def smoke(s: Session) -> None:
     if snapshot.tree == s.state.smoked and s.state.broken is None:
         return
     judgement = await judging.run(s, snapshot.commit, checks, s.state_dir / "checks" / "smoke")
+    if not s.state.smoked and s.state.broken is None:
+        judgement = await judging.completed(s, judgement)
     row = judging.judged(judgement, snapshot.tree, iteration=s.state.iteration, task=None, phase=Phase.SMOKE)
     ran = s.state.smoked or (s.state.broken is not None and s.state.broken.verdict is not Verdict.INFRA)
     if judgement.verdict is Verdict.INFRA or (judging.never_ran(judgement) and not ran):

@@ -1,0 +1,130 @@
+"""What a failing command says is not there: a program or a module that the check itself starts.
+
+Such a failure says nothing of the work, whatever a script makes of exit code 127. But what is missing may be the work
+itself: a module or a program that the task is to bring. It is told apart by who can provide it: what stands nowhere
+in the workspace, and is named by the check but not by the task, is for the operator to install. All else is a failure,
+and the operator is told.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.oracle import discovery, mentions, tamper
+from proctor.oracle.bench import CheckResult
+from proctor.oracle.frozen import Frozen
+from proctor.words import Verdict
+
+_TAIL = 64 << 10
+_NAME = rb"([\w][\w.+-]{0,99})"
+_PROGRAM = re.compile(
+    rb"^(?:(?:\S*/)?(?:[bdz]a?|k|fi)?sh|[^\n:]{1,300}: (?:line )?\d{1,6}): " + _NAME + rb": (?:command )?not found\r?$"
+    rb"|^(?:\S*/)?(?:z|fi)sh:\d{0,6}:? (?:command not found|Unknown command): " + _NAME + rb"\r?$"
+    rb"|^(?:\S*/)?(?:g?make(?:\[\d+\])?|env): (?:\xe2\x80\x98|')?"
+    + _NAME
+    + rb"(?:\xe2\x80\x99|')?: No such file or directory\r?$"
+    rb"|: failed to (?:run|execute) command (?:\xe2\x80\x98|')"
+    + _NAME
+    + rb"(?:\xe2\x80\x99|'): No such file or directory\r?$"
+    rb"|\bspawn " + _NAME + rb" ENOENT\b",
+    re.MULTILINE,
+)
+_MODULE = re.compile(rb"^(?:\S*/)?(?:python|pypy)[\d.]*: No module named '?([\w.]{1,200})'?\r?$", re.MULTILINE)
+_IMPORTED = re.compile(rb"^ModuleNotFoundError: No module named '([\w.]{1,200})'\r?$", re.MULTILINE)
+_FILE = re.compile(rb"^FileNotFoundError: \[Errno 2\] No such file or directory: '" + _NAME + rb"'\r?$", re.MULTILINE)
+_UNFETCHED = re.compile(rb"^npm (?:ERR!|error) code (ENOTCACHED|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\r?$", re.MULTILINE)
+_WORD = re.compile(r"[\w.+-]+")
+_MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "Cargo.toml", "go.mod")
+
+_TOOLS = frozenset(
+    """bandit behave black build coverage flake8 isort mkdocs mypy nose2 nox pip_audit pre_commit pycodestyle pydocstyle
+    pyflakes pylint pyright pytest robot ruff sphinx tox twine vulture yapf""".split()  # noqa: SIM905 - a list to read
+)
+"""What no task is to bring, also where it speaks of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What is not there, in words; `sure` where nothing but the operator could bring it."""
+
+    what: str
+    sure: bool
+
+
+def lack(result: CheckResult, workspace: Path, frozen: Frozen, told: Iterable[str]) -> Lack | None:
+    """What the check of a result lacks, where it failed and says so. `told` is what the task asks for."""
+    if result.verdict is not Verdict.FAILED or result.tests or not result.log:
+        return None
+    output = _end(Path(result.log))
+    named = set(_words(result.run))
+    if found := _UNFETCHED.search(output):
+        return Lack(f"npm has not fetched what it starts ({found[1].decode()})", True)
+    told = [_without(result.run, text) for text in told]
+    for kind, name, certain in _missing(output):
+        ours = name in named or (kind == "program" and name in _scripts(frozen))
+        if ours or not certain:
+            top = name.partition(".")[0] if kind == "module" else name
+            sure = certain and ours and (top in _TOOLS or not _is_provided(top, workspace, told))
+            return Lack(f"{kind} {name} was not found", sure)
+    return None
+
+
+def _missing(output: bytes) -> Iterator[tuple[str, str, bool]]:
+    """Kinds and names of what is not there, and whether that is what was started rather than what that uses."""
+    for pattern, kind, certain in (
+        (_PROGRAM, "program", True),
+        (_MODULE, "module", True),
+        (_IMPORTED, "module", False),
+        (_FILE, "program", False),
+    ):
+        for found in pattern.finditer(output):
+            yield kind, next(filter(None, found.groups())).decode(errors="replace"), certain
+
+
+def _without(run: Sequence[str], text: str) -> str:
+    """A text without the check's own command in it."""
+    for command in (shlex.join(run), " ".join(run), *(word for word in run if " " in word)):
+        text = text.replace(command, " ")
+    return text
+
+
+def _words(run: Sequence[str]) -> Iterator[str]:
+    for word in run:
+        yield from _WORD.findall(word)
+
+
+def _scripts(frozen: Frozen) -> set[str]:
+    """The words of the frozen files that hold a check's commands."""
+    found: set[str] = set()
+    for item in frozen.items:
+        if item.link is None and (item.path in frozen.named or mentions.names_commands(item.path)):
+            with open(frozen.content(item), "rb") as file:
+                found.update(_WORD.findall(file.read(mentions.LIMIT).decode(errors="replace")))
+    return found
+
+
+def _is_provided(name: str, workspace: Path, told: Iterable[str]) -> bool:
+    """Whether the workspace has or declares something of a name, or the task speaks of it."""
+    words = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
+    if any(words.search(text) for text in told):
+        return True
+    if any(words.search(tamper.read(workspace / manifest).decode(errors="replace")) for manifest in _MANIFESTS):
+        return True
+    return any(
+        name in (part, part.partition(".")[0])
+        for path, _ in discovery.walk(workspace, lenient=True)
+        for part in path.split("/")
+    )
+
+
+def _end(place: Path) -> bytes:
+    try:
+        with open(place, "rb") as file:
+            file.seek(max(0, place.stat().st_size - _TAIL))
+            return file.read(_TAIL)
+    except OSError:
+        return b""

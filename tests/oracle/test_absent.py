@@ -1,0 +1,65 @@
+"""What is not there is told from what fails: the operator's to install, or the work itself."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from proctor.oracle.absent import Lack, lack
+from proctor.oracle.bench import CheckResult
+from proctor.words import Verdict
+
+from .project import Project
+
+
+@pytest.mark.parametrize(
+    ("run", "said", "told", "found"),
+    [
+        ("sh -c 'nosuch || exit 1'", "sh: 1: nosuch: not found", "Write add", ("program nosuch", True)),
+        ("bash -c 'nosuch'", "bash: line 1: nosuch: command not found", "", ("program nosuch", True)),
+        ("zsh -c 'nosuch; exit 1'", "zsh:1: command not found: nosuch", "", ("program nosuch", True)),
+        ("env nosuch", "env: \u2018nosuch\u2019: No such file or directory", "", ("program nosuch", True)),
+        ("make lint", "make: nosuch: No such file or directory", "", ("program nosuch", True)),
+        ("make lint", "/bin/sh: 1: nosuch: not found", "", ("program nosuch", True)),
+        ("python -m nosuch", "/usr/bin/python3: No module named nosuch", "", ("module nosuch", True)),
+        ("python -m nosuch.cli", "python: No module named nosuch.cli", "Write add", ("module nosuch.cli", True)),
+        ("python -m mypy", "/usr/bin/python3: No module named mypy", "Make mypy pass", ("module mypy", True)),
+        ("npx vitest", "npm error code ENOTCACHED", "", ("npm", True)),
+        ("python -m greet", "/usr/bin/python3: No module named greet", "Write greet.py", ("module greet", False)),
+        (
+            "python -m greet",
+            "python: No module named greet",
+            "- [ ] Say it (check: `python -m greet`)",
+            ("module", True),
+        ),
+        ("python -m calc.cli", "/usr/bin/python3: No module named calc.cli", "", ("module calc.cli", False)),
+        ("sh -c 'greet || exit 1'", "sh: 1: greet: not found", "Write the Greet command", ("program greet", False)),
+        ("python tools/check.py", "ModuleNotFoundError: No module named 'store'", "", ("module store", False)),
+        (
+            "python tools/check.py",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'jq'",
+            "",
+            ("program jq", False),
+        ),
+        ("sh deploy.sh", "deploy.sh: 3: ehco: not found", "", None),
+        ("sh -c 'cat notes'", "cat: notes: No such file or directory", "", None),
+        ("sh -c './greet'", "sh: 1: ./greet: not found", "", None),
+        ("python -m unittest", "AssertionError: nosuch: not found", "", None),
+    ],
+)
+def test_g2_what_a_check_starts_and_nobody_at_work_could_bring_says_nothing_of_the_work(
+    project: Project, run: str, said: str, told: str, found: tuple[str, bool] | None
+) -> None:
+    project.write("Makefile", "lint:\n\tnosuch --all || exit 1\n")
+    project.write("deploy.sh", "ehco done\n")
+    project.freeze("tests")
+    log = project.write("log", f"one line\n{said}\nanother\n")
+    result = CheckResult(tuple(shlex.split(run)), Verdict.FAILED, "exit code 1", log=str(log))
+    lacking = lack(result, project.workspace, project.frozen, [told])
+    log.unlink()
+    if found is None:
+        assert lacking is None
+    else:
+        assert isinstance(lacking, Lack)
+        assert (lacking.what.startswith(found[0]), lacking.sure) == (True, found[1])
