@@ -242,14 +242,18 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
     if judgement is not None and not passed and task is not None:
         await judging.go_back(s, acted, task, judgement)
     used = s.account.end()
-    spent = ev.Spent(figures=s.account.figures())
-    settled = ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used)
+
+    def settled() -> tuple[ev.Event, ...]:
+        """Counted when the rows are written: the clocks go on meanwhile."""
+        spent = ev.Spent(figures=s.account.figures())
+        return spent, ev.Settled(iteration=acted.iteration, task=acted.task, amounts=used)
+
     if passed and not evidence.holds_back(s, acted.iteration):
-        await s.timeline.verified(acted.snapshot, acted.task, acted.iteration, spent, settled)
+        await s.timeline.verified(acted.snapshot, acted.task, acted.iteration, settled)
         await publish.catch_up(s)
         await standing.after(s, acted)
     else:
-        s.append(spent, settled)
+        s.append(*settled())
     await drifting.survey(s, acted, before)
     report.iteration(s, acted, judgement, mended)
     s.check_budget()

@@ -137,12 +137,14 @@ class Timeline:
         lost = await asyncio.to_thread(self._store.missing, [state.tree])
         return "" if lost else state.tree
 
-    async def verified(self, snapshot: Snapshot, task: ev.TaskId, iteration: int, *settled: ev.Event) -> None:
-        """One transaction: the task, verified on `snapshot`, its checkpoint, and what is settled with it."""
+    async def verified(
+        self, snapshot: Snapshot, task: ev.TaskId, iteration: int, settled: Callable[[], tuple[ev.Event, ...]] = tuple
+    ) -> None:
+        """One transaction: the task, verified on `snapshot`, its checkpoint, and what is settled with it by then."""
         async with self._busy:
             taken = await self._of_task(snapshot, task, iteration)
             done = ev.TaskDone(task=task, iteration=iteration, checkpoint=taken.id)
-            self._journal.append(rec.proved_by(taken, self._journal.state().seq), done, *settled)
+            self._journal.append(rec.proved_by(taken, self._journal.state().seq), done, *settled())
 
     async def careful(self, present: Snapshot) -> None:
         """Name what the operator's tools would run by themselves and the work, so far, made or changed."""
