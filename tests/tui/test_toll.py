@@ -141,7 +141,7 @@ async def test_a_page_says_all_in_any_width() -> None:
             "notes.md",
             "todo.txt",
             "reader.py",
-            "The rest, not yours 1 file goes",
+            "Not yours 1 file goes",
             "stream.py",
             "Set aside: build",
             "vim (pid 4242)",

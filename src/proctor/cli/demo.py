@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from proctor import data
 from proctor.cli import run
 from proctor.errors import Unrecoverable, UsageError
 from proctor.lookup import find_program
+from proctor.tui.terminal import wrapped
 from proctor.words import ExitCode
 
 
@@ -39,13 +39,6 @@ def demo(given: argparse.Namespace) -> int:
     given.headless = run.is_headless(given)
     with operator(workspace, given.headless):
         return run.run(given)
-
-
-def wrapped(text: str, indent: int = 0) -> str:
-    """A text broken at spaces on a terminal; in one line elsewhere."""
-    if not sys.stdout.isatty():
-        return text
-    return textwrap.fill(text, shutil.get_terminal_size().columns, subsequent_indent=" " * indent)
 
 
 @contextlib.contextmanager

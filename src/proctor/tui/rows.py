@@ -14,6 +14,7 @@ from proctor.tui import oracle_rows as oracle
 from proctor.tui.entries import BODY, Entry, Kind, Told, hunk, main_argument, some
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
+from proctor.tui.view import moved
 from proctor.tui.wording import DROPPED, RESPONSES, RULES, STANDS, reason
 from proctor.units import counted, format_duration
 from proctor.words import (
@@ -133,7 +134,7 @@ def _rolled_back(e: ev.RolledBack) -> Told:
         return "back", f"the {e.way} did not happen: {e.failed}", Role.DANGER
     ways = {"undo": "rollback undone, back to", "redo": "rollback done again, to"}
     way = ways.get(e.way, "rolled back to") + f" {e.target}" + (" after a failed verdict" * (e.way == "failed_verdict"))
-    if e.way == "failed_verdict" and not (e.changed or e.parked or e.mine or e.said):
+    if e.way == "failed_verdict" and not moved(e):
         return None  # there was nothing to put back
     only = f", of {counted(len(e.paths), 'path')} only" if e.paths else ""
     mine = f", {counted(len(e.mine), 'edit')} of yours left in place" if e.mine else ""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import sys
 import termios
+import textwrap
 import threading
 from collections.abc import Iterator, Mapping
 from types import FrameType
@@ -37,6 +39,23 @@ KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;2t", "\x1b[23;2t"
 def on_terminal() -> bool:
     """Whether there is a terminal to draw on and to read keys from."""
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """A text broken at spaces where it goes to a terminal, `indent` cells in from the second row; else as it is."""
+    if not sys.stdout.isatty():
+        return text
+    columns = shutil.get_terminal_size().columns
+    return "\n".join(
+        textwrap.fill(
+            row,
+            columns,
+            subsequent_indent=" " * (indent + len(row) - len(row.lstrip())),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for row in text.split("\n")
+    )
 
 
 @contextlib.contextmanager

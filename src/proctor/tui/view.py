@@ -157,7 +157,7 @@ class View:
         state, good = self.state, self.good
         if state is None or good is None or state.tree != good.taken.tree:
             return False
-        return state.intent is None and (state.status not in MOVING or not state.iteration)
+        return state.intent is None and (state.status is not SessionStatus.RUNNING or not state.iteration)
 
     @property
     def requests(self) -> tuple[RequestState, ...]:
@@ -201,6 +201,11 @@ def rolled_back(view: View) -> RolledBack | None:
     last = state.rollbacks[-1]
     safety = state.checkpoint(last.safety)
     return last if safety and safety.taken.iteration >= state.iteration else None
+
+
+def moved(back: RolledBack) -> bool:
+    """Whether a rollback moved anything that a person would look for."""
+    return bool(back.changed or back.parked or back.mine or back.said)
 
 
 def holding(view: View) -> frozenset[Need]:

@@ -20,6 +20,13 @@ Verbs = tuple[tuple[str, str], ...]
 """Actions by name, each with the words that fit this case."""
 
 
+_HELPS = {
+    "unpriced": "Name the model in proctor.yaml as worker.model, or its price under gateway.prices; then go on.",
+    "disk": "Make room on the disk, then go on.",
+}
+"""What helps against a reason that comes back by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Banner:
     """What to say: a headline, its evidence, and the verbs that help, the best first."""
@@ -156,7 +163,8 @@ def _resting(view: View) -> Banner | None:
                 return Banner(role, headline, (f"{said[0].upper()}{said[1:]}.", *lines), verbs)
             if aside := _rests_with(view, state):
                 return Banner(role, headline, (*_aside(aside), *lines), (("resume", "go on with them"), *others))
-            return Banner(role, headline, lines, (("resume", "go on"), *others))
+            helps = (_HELPS[state.why],) if state.why in _HELPS else ()
+            return Banner(role, headline, (*helps, *lines), (("resume", "go on"), *others))
 
 
 def _aside(tasks: tuple[TaskState, ...]) -> tuple[str, ...]:

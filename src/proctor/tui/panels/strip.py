@@ -8,7 +8,7 @@ from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, NOW
 from proctor.tui.spans import Line, Role, fit, line, spread, width, wrap
-from proctor.tui.view import View
+from proctor.tui.view import View, moved
 from proctor.words import CheckpointKind
 
 LINK = " ── "
@@ -57,7 +57,7 @@ def _chain(state: State, room: int) -> Line:
 
 def _path(state: State) -> tuple[list[CheckpointState], list[CheckpointState]]:
     """The way from the first checkpoint to the tree of now, and what lies ahead of it since the tree went back."""
-    moves = {back.safety: back for back in state.rollbacks if not back.paths}
+    moves = {back.safety: back for back in state.rollbacks if not back.paths and moved(back)}
     before: dict[str, CheckpointState | None] = {}
     stood: dict[str, CheckpointState | None] = {}
     now: CheckpointState | None = None
@@ -124,7 +124,7 @@ def _way_back(view: View, keys: dict[str, str], room: int) -> Line:
         what = line((keys["rollback"], Role.STRONG), (f" back to {name(view.good)}", Role.TEXT))
         when = line((f", {fmt.ago(view.good.at, view.now)}", Role.DIM))
         fields.append((0, line(what, when) if room >= 90 else what))
-    if past.undo_target and "undo" in keys:
+    if past.undo_target and moved(state.rollbacks[-1]) and "undo" in keys:
         fields.append((1, line((keys["undo"], Role.STRONG), (" undo", Role.DIM))))
     if past.redo_target and "redo" in keys:
         fields.append((2, line((keys["redo"], Role.STRONG), (" redo", Role.DIM))))

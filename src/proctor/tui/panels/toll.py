@@ -43,7 +43,7 @@ def page(toll: Toll, room: int, undo: str) -> list[Line]:
     rest += [(f"⚠ {one}", Role.ATTENTION) for one in (*toll.obstacles, *toll.said)]
     said += [()] if rest else []
     said += [line((row, role)) for text, role in rest for row in wrap(text, room, 3)]
-    said += _files("The rest, not yours", toll.others, room, f"   {counts(toll.others)}")
+    said += _files("Not yours", toll.others, room, f"   {counts(toll.others)}")
     return [cut(row, room) for row in said]
 
 
