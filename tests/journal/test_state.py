@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from proctor.journal import events as ev
 from proctor.journal.fold import fold_all
-from proctor.journal.state import State
+from proctor.journal.state import CUT_SHORT, State
 from proctor.words import (
     CheckpointKind,
     Dimension,
@@ -129,6 +130,16 @@ def test_a_failed_verdict_keeps_a_task_selectable_and_a_verified_one_is_not_sele
     assert [t.id for t in state(TASKS, failed).open_tasks] == [1, 2]
     assert state(TASKS, failed).tasks[0].status is TaskStatus.FAILED
     assert [t.id for t in state(TASKS, failed, *done(1, "c1")).open_tasks] == [2]
+
+
+@pytest.mark.parametrize("how", IterationEnd)
+def test_what_an_iteration_that_was_cut_short_lacks_is_no_failure_of_its_own(how: IterationEnd) -> None:
+    begun = ev.IterationStarted(iteration=1, task=1, key="k", model="")
+    ended = ev.IterationEnded(iteration=1, task=1, how=how)
+    failed = ev.Judged(iteration=1, task=1, phase=Phase.WORK, verdict=Verdict.FAILED)
+    assert state(TASKS, begun, ended, failed).tasks[0].failed == (how not in CUT_SHORT)
+    without = replace(failed, verdict=Verdict.INFRA)
+    assert state(TASKS, begun, ended, without).tasks[0].failed == 0
 
 
 def test_a_rollback_returns_tasks_to_where_they_were_and_marks_what_was_taken_back() -> None:

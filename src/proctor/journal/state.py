@@ -20,6 +20,7 @@ from proctor.words import (
     CallEnd,
     CheckpointKind,
     Dimension,
+    IterationEnd,
     Level,
     RequestKind,
     RequestOutcome,
@@ -31,6 +32,8 @@ from proctor.words import (
 
 GOOD = frozenset({CheckpointKind.START, CheckpointKind.TASK, CheckpointKind.ASKED})
 """Kinds of checkpoint that a rollback without a target may go back to."""
+CUT_SHORT = frozenset({IterationEnd.OPERATOR, IterationEnd.INTERRUPTED, IterationEnd.SUSPENDED, IterationEnd.UNCOVERED})
+"""Ends of iterations whose worker had not come to its end: what its tree lacks is no failure of its own."""
 MOST_PATHS = 200
 """Paths of one kind that the state remembers; the rows have them all."""
 MOST_ANSWERED = 200

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from proctor.checkpoint.repository import NotRestored, Snapshot
 from proctor.errors import Unrecoverable, UsageError
 from proctor.journal import events as ev
-from proctor.journal.state import TaskState
+from proctor.journal.state import CUT_SHORT, TaskState
 from proctor.journal.stream import iteration_dir
 from proctor.oracle import absent
 from proctor.oracle.bench import REASON
@@ -30,7 +30,7 @@ from proctor.words import AtSoft, CheckpointKind, IterationEnd, Phase, TaskStatu
 from proctor.workspace import files
 
 GO_BACK_AFTER = 2
-"""Failed verdicts after which `on_failed: keep` takes the tree back."""
+"""Failed verdicts after which `on_failed: keep` takes the tree back; what was cut short is not among them."""
 _NOT_FOUND = re.compile(r"exit code 12[67]\b")
 """By the shells' convention: a program that is not there, or that is none."""
 BENCH = "bench"
@@ -284,7 +284,8 @@ async def go_back(s: Session, acted: Acted, task: TaskState, judgement: Judgemen
         return
     if judgement.verdict is Verdict.INFRA:
         return
-    again = task.failures % GO_BACK_AFTER == 0
+    own = acted.ended.how not in CUT_SHORT
+    again = own and bool(task.failed) and task.failed % GO_BACK_AFTER == 0
     if rule == "rollback" or s.state.tampered_in == acted.iteration or again:
         good = s.state.checkpoint(s.state.good)
         assert good is not None

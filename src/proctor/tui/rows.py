@@ -96,6 +96,8 @@ def _iteration_ended(e: ev.IterationEnded) -> Told:
     if e.how in (IterationEnd.INTERRUPTED, IterationEnd.OPERATOR) and not (e.files or e.lines):
         size = ""  # not counted, or more than a checkpoint keeps
     how = _ENDED.get(e.how, e.how.replace("_", " "))
+    if e.how is IterationEnd.OPERATOR and e.detail:
+        return "worker", f"{how} ({e.detail}){size}", Role.DIM
     if e.exit_code is not None:
         how += f" {e.exit_code}" if e.how is IterationEnd.EXITED else f" (exit code {e.exit_code})"
     why = (e.detail, f"not counted, {e.hindered}" if e.hindered else "")
@@ -207,7 +209,8 @@ def _order_taken(e: ev.OrderTaken) -> Told:
         return None  # their own rows say it
     if e.outcome == "done" and e.verb == "resume":
         return "status", "goes on, by you", Role.STRONG
-    return "order", f"{e.verb} {e.outcome}" + (f": {e.detail}" if e.detail else ""), Role.DIM
+    outcome = "" if e.outcome == "done" and e.detail else f" {e.outcome}"
+    return "order", f"{e.verb}{outcome}" + (f": {e.detail}" if e.detail else ""), Role.DIM
 
 
 def _plan_revised(e: ev.PlanRevised) -> Told:

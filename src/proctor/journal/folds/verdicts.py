@@ -7,19 +7,15 @@ from proctor.journal import events as ev
 from proctor.journal.folds.base import LOOKED, Changes, asked_anew, on, unlooked, with_task
 from proctor.journal.plateau import PlateauState
 from proctor.journal.state import (
+    CUT_SHORT,
     State,
 )
 from proctor.words import (
-    IterationEnd,
     Phase,
     TaskStatus,
     Verdict,
 )
 
-_CUT_SHORT = frozenset(
-    {IterationEnd.OPERATOR, IterationEnd.INTERRUPTED, IterationEnd.SUSPENDED, IterationEnd.UNCOVERED}
-)
-"""Ends of iterations whose worker had not come to its end: what its tree lacks is no failure of its own."""
 _FAILED = frozenset({Verdict.FAILED, Verdict.UNSTABLE, Verdict.TIMEOUT})
 
 
@@ -44,7 +40,7 @@ def _changed_by(state: State, e: ev.Judged) -> Changes:
     failed = e.verdict is not Verdict.PASSED
     infra = task.infra + 1 if e.verdict is Verdict.INFRA else 0
     changes: Changes = {"verdict": e.verdict, "last": e, "failures": task.failures + failed, "infra": infra}
-    if e.verdict in _FAILED and not (state.intent_end and state.intent_end.how in _CUT_SHORT):
+    if e.verdict in _FAILED and not (state.intent_end and state.intent_end.how in CUT_SHORT):
         changes["failed"] = task.failed + 1
     if e.verdict in _FAILED and task.status is TaskStatus.PENDING:
         changes["status"] = TaskStatus.FAILED
