@@ -10,7 +10,7 @@ import pytest
 
 from proctor.cli.main import main
 from proctor.contract.load import load
-from proctor.supervisor.rehearsal import unrunnable
+from proctor.supervisor.rehearsal import scripts, unrunnable
 
 CONTRACT = """\
 goal: Try the checks
@@ -72,6 +72,18 @@ def test_what_a_check_cannot_compare_with_and_a_server_that_cannot_start_are_nam
 
 def test_a_program_of_the_workspace_that_an_earlier_check_may_make_is_left_to_it(work: Path) -> None:
     assert lines(work, ["build/test"]) == []
+
+
+def test_a_script_that_may_be_the_work_and_that_a_check_owns_is_told_once(work: Path) -> None:
+    for name in ("cli.py", "verify.py", "app.py"):
+        (work / name).write_text("")
+    lines(work, ["python", "cli.py", "2"], ["python", "verify.py"], ["python", "cli.py", "3"])
+    (line,) = scripts(work, load(work))
+    assert line.startswith("tasks.json:1: task 2: what a worker does to cli.py is undone, since a check judged by its")
+    contract = (work / "proctor.yaml").read_text().replace("progress: {", "progress: {smoke: {run: [python, app.py]}, ")
+    (work / "proctor.yaml").write_text(contract.replace("run: [\"python\"", "expect: '5', run: [\"python\""))
+    (work / "tasks.json").write_text(json.dumps([{"id": 1, "task": "x"}]))
+    assert scripts(work, load(work)) == ()
 
 
 def test_check_refuses_a_contract_whose_check_cannot_start(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

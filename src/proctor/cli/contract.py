@@ -29,6 +29,7 @@ from proctor.supervisor.client import Client
 from proctor.supervisor.process import check_workspace
 from proctor.supervisor.startup import preflight, rates
 from proctor.text import safe_line
+from proctor.tui.terminal import wrapped
 from proctor.words import ExitCode, Phase, Verdict
 from proctor.worker import find
 from proctor.workspace import tasks
@@ -68,6 +69,7 @@ def facts(workspace: Path, contract: Contract) -> lint.Facts:
         ungated=rules.ungated(),
         repository=_repository(workspace),
         unrunnable=rehearsal.unrunnable(workspace, contract),
+        scripts=rehearsal.scripts(workspace, contract),
         faults=_faults(workspace, contract),
         unpriced=tuple(_unpriced(contract)),
     )
@@ -111,7 +113,7 @@ def check(given: argparse.Namespace) -> int:
     contract = load(given.dir)
     said = lint.explain(contract, given.dir, facts(given.dir, contract))
     if not given.json:
-        print(said)
+        print(wrapped(str(said)))
     shown = dataclasses.asdict(said)
     if not said.unanswered:
         preflight(given.dir)
@@ -137,7 +139,7 @@ async def _tried(given: argparse.Namespace, contract: Contract) -> dict[str, Any
 
     def tell(*lines: str) -> None:
         for line in () if given.json else lines:
-            print(line)
+            print(wrapped(line))
 
     found = _worker(contract)
     if found is not None:

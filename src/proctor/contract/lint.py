@@ -37,9 +37,9 @@ class Facts:
     Seconds of the check and of the worker are those of a typical task. `unstable` counts verdicts that did
     not repeat, `oscillations` trees that came back after differing; `ungated` are acts that reach outside
     and that the approvals let through unasked. `repository` is the folder whose git repository the workspace
-    belongs to, "" for none. `faults` are those of the task list, `unrunnable` checks that cannot start, a line each
-    with its place first; `unpriced` models whose cost is capped and not known, each with the nearest name that has a
-    price, "" where none is near.
+    belongs to, "" for none. `faults` are those of the task list, `unrunnable` checks that cannot start, `scripts` those
+    of checks that may be the work and that no worker can change, a line each with its place first; `unpriced` models
+    whose cost is capped and not known, each with the nearest name that has a price, "" where none is near.
     """
 
     check_seconds: float | None = None
@@ -49,6 +49,7 @@ class Facts:
     ungated: tuple[str, ...] = ()
     repository: str | None = None
     unrunnable: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     unpriced: tuple[tuple[str, str], ...] = ()
 
@@ -106,6 +107,7 @@ def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> 
                 *_without_effect(contract),
                 *_without_price(contract, facts),
                 *_absent(contract, workspace),
+                *facts.scripts,
             )
         ),
         unanswered=tuple(located(contract, line) for line in (*_unanswered(contract, queue, facts), *facts.unrunnable)),

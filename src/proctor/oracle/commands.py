@@ -177,11 +177,7 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
 
     A file that some other command is told of, such as a linter's, may as well be the work itself.
     """
-    if argv and "/" in argv[at := program_at(argv)]:
-        yield argv[at]
-    interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
-    if interpreter is not None and (script := script_of(argv[interpreter + 1 :])):
-        yield script
+    yield from own_scripts(argv)
     runner = find_runner(argv, {})
     node = next((at + 1 for at, word in enumerate(argv) if _name(word) in _NODE_RUNNERS), len(argv))
     for word in argv[runner.at + runner.words if runner else node :]:
@@ -190,6 +186,15 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
         if runner and runner.kind is Kind.UNITTEST and "/" not in path:
             parts = path.split(".")
             yield from ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
+
+
+def own_scripts(argv: Sequence[str]) -> Iterator[str]:
+    """The program of the workspace that an argv starts, and the script that it hands to an interpreter."""
+    if argv and "/" in argv[at := program_at(argv)]:
+        yield argv[at]
+    interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
+    if interpreter is not None and (script := script_of(argv[interpreter + 1 :])):
+        yield script
 
 
 def program_at(argv: Sequence[str]) -> int:

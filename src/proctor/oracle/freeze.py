@@ -55,20 +55,22 @@ def freeze(
     earlier: Frozen | None = None,
     held: Collection[str] = (),
     mine: Collection[str] = (),
+    work: Collection[str] = (),
 ) -> Frozen:
     """Record the frozen set of a workspace and make it the one in force.
 
     `protect`: files and folders declared by the contract; `checks`: the argv of every check; `named`: the files that
-    checks compare with, and specs; `ignored`: folders that are in no checkpoint. Where there is an `earlier` set, only
+    checks compare with, and specs; `work`: scripts that checks run and that a worker may write; `ignored`: folders
+    that are in no checkpoint. Where there is an `earlier` set, only
     what is or was protected, is known to be the operator's (`mine`) or is a script that no check named before, and
     neither is, nor lies below, a path of `held` is recorded anew; all else stays as it was, since a worker could have
-    written it. Durable when it returns;
-    the same workspace gives the same revision. UsageError for a path that cannot be protected.
+    written it. Durable when it returns; the same workspace gives the same revision. UsageError for a path that cannot
+    be protected.
     """
     ignored = {path.rstrip("/") for path in ignored}
     checks = [tuple(word.replace(f"{workspace}/", "./") for word in argv) for argv in checks]
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
-    of_checks = {name for argv in checks for name in _named(argv)}
+    of_checks = {name for argv in checks for name in _named(argv)} - set(work)
     mine = {*mine, *(of_checks - earlier.by_path.keys() - set(earlier.named) if earlier else ())}
 
     def anew(path: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from proctor.journal.state import State
-from proctor.oracle import discovery, tamper
+from proctor.oracle import discovery, owners, tamper
 from proctor.oracle.bench import WALLED
 from proctor.oracle.freeze import Frozen, freeze, load_frozen
 from proctor.oracle.frozen import is_within
@@ -89,15 +89,19 @@ def _present(
     s: Session, earlier: Frozen | None = None, held: tuple[str, ...] = (), mine: Collection[str] = ()
 ) -> Frozen:
     """What is frozen of the workspace as it is, upon an earlier set if there is one."""
-    checks = [check for task in s.state.tasks for check in task.checks]
-    checks += [*s.terms.smoke_checks(), *s.terms.final_checks()]
+    checks, smoke = [check for task in s.state.tasks for check in task.checks], s.terms.smoke_checks()
+    checks += s.terms.final_checks()
+    work = owners.of_work(checks, smoke)
+    checks += smoke
     runs, named = [check.run for check in checks], [path for check in checks for path in check.files.values()]
     ours = {*owned(s.terms.contract.state), *s.terms.lists()}
     named += [task.spec for task in s.state.tasks if task.spec and task.spec not in ours]
     protect = s.terms.contract.state.protect
     ignored = s.store.list_ignored()
     place = s.state_dir / "oracle"
-    return freeze(s.workspace, place, protect, runs, ignored, named=named, earlier=earlier, held=held, mine=mine)
+    return freeze(
+        s.workspace, place, protect, runs, ignored, named=named, earlier=earlier, held=held, mine=mine, work=work
+    )
 
 
 def _differ(one: Frozen, other: Frozen, path: str) -> bool:

@@ -11,7 +11,7 @@ from proctor.contract.model import Contract
 from proctor.contract.values import SandboxKind
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact
-from proctor.oracle import commands, rules, runners
+from proctor.oracle import commands, owners, rules, runners
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import run
@@ -50,6 +50,22 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
                 said = f"{key}{more}: `{shlex.join(argv)}` cannot run in the sandbox: {why}; {_MEND}"
                 found.append(safe_line(said, 600))
     return tuple(dict.fromkeys(found))
+
+
+def scripts(workspace: Path, contract: Contract) -> tuple[str, ...]:
+    """Scripts that a worker could not change because a check owns them, though they may be the work: a line each."""
+    found: dict[str, str] = {}
+    for key, check in _required(workspace, contract):
+        if key != "progress.smoke":
+            found |= {path: key for path in sorted(owners.owned(check)) if (workspace / path).is_file()}
+    return tuple(
+        safe_line(
+            f"{key}: what a worker does to {path} is undone, since a check judged by its exit code owns its script; if "
+            "it is the work, say what has to come out of it (`expect`, `artifact`), or run it as a module",
+            600,
+        )
+        for path, key in found.items()
+    )
 
 
 def _fails(backend: Backend, trial: Sequence[str], program: str, policy: Policy, output: Path) -> str:
