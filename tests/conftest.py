@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("proctor", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("proctor")  # how fast the machine is says nothing of the code
 
 
 @pytest.fixture

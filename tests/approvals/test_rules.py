@@ -441,14 +441,14 @@ def holding(draw: st.DrawFn, command: tuple[str, ...]) -> str:
 
 
 @given(holding(("rm", "-rf", "/etc")))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_a_denied_command_is_never_allowed_wherever_it_stands(line: str) -> None:
     assert shell(line) is not Decision.ALLOW
     assert shell(line, Rules(allow=["shell(*)"], deny=["shell(rm -rf /*)"])) is not Decision.ALLOW
 
 
 @given(holding(("curl", "x")))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_command_that_no_rule_allows_is_never_allowed_wherever_it_stands(line: str) -> None:
     assert shell(line) is not Decision.ALLOW
 
@@ -475,7 +475,7 @@ tokens = [
 
 
 @given(st.lists(st.sampled_from(tokens), max_size=8).map("".join))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
 def test_a_real_shell_runs_nothing_else_for_a_line_that_was_allowed(tmp_path: Path, line: str) -> None:
     stubs = tmp_path / "stubs"
     for name in ("pytest", "curl"):

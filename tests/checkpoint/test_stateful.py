@@ -321,7 +321,6 @@ def run(kind: type[Session], examples: int) -> None:
     how = settings(
         max_examples=examples,
         stateful_step_count=25,
-        deadline=None,
         phases=[Phase.explicit, Phase.reuse, Phase.generate],
         suppress_health_check=list(HealthCheck),
         print_blob=True,

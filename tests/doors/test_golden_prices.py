@@ -188,7 +188,7 @@ MODELS = [(provider, info) for provider in get_snapshot().providers for info in 
 counts = st.integers(0, 400_000)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(MODELS), counts, counts, counts, counts, st.integers(0, 23))
 def test_for_every_model_of_the_list_the_price_is_what_the_lists_own_arithmetic_comes_to(
     entry: tuple[Any, Any], given_: int, output: int, read: int, written: int, hour: int

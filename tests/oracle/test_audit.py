@@ -30,7 +30,7 @@ def diff(folder: Path, before: bytes, after: bytes) -> bytes:
 LINE = some.sampled_from([b"a", b"b", b"", b"@@ -1 +1 @@", b"--- a", b"+x", b"\\ No newline", b"\xff", b"c\r"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     before=some.lists(LINE, max_size=12), after=some.lists(LINE, max_size=12), ends=some.tuples(*[some.booleans()] * 2)
 )

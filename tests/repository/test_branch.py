@@ -494,7 +494,7 @@ places = st.sampled_from(["a.txt", "b.bin", "d/a.txt", "d/e/b.ident", "d", "x.lo
 deeds = st.lists(st.tuples(places, st.sampled_from(["write", "run", "link", "remove"]), contents), max_size=6)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tasks=st.lists(deeds, min_size=1, max_size=3))
 def test_the_tree_is_what_the_operator_s_own_git_would_make_of_it(
     tmp_path: Path, tasks: list[list[tuple[str, str, str]]]

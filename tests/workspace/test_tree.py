@@ -182,4 +182,4 @@ class WalkingAndLooking(RuleBasedStateMachine):
 
 
 TestWalkingAndLooking = WalkingAndLooking.TestCase
-TestWalkingAndLooking.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestWalkingAndLooking.settings = settings(max_examples=60, stateful_step_count=20)

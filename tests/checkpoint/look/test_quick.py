@@ -145,7 +145,7 @@ class Editor:
         os.mkfifo(place)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32), edits=st.integers(1, 12), repository=st.booleans())
 def test_random_edits_that_are_all_listed_give_the_tree_of_a_look(
     tmp_path_factory: pytest.TempPathFactory, seed: int, edits: int, repository: bool

@@ -40,7 +40,7 @@ def names(store: Git) -> list[str]:
     return sorted(path.name for path in (store.gitdir / "objects" / "pack").iterdir())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(bodies=st.lists(st.binary(max_size=5000) | st.just(bytes(300_000)), max_size=12))
 def test_git_reads_what_was_packed(bodies: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> None:
     top = tmp_path_factory.mktemp("pack")
