@@ -27,6 +27,8 @@ from proctor.oracle.commands import Kind, named_paths, recognise, watched
         ("coverage run --branch -m pytest", "coverage run --branch /door/w.py pytest"),
         ("poetry run pytest", "poetry run pytest -p w"),
         ("env A=1 timeout 60 pytest", "env A=1 timeout 60 pytest -p w"),
+        ("env PYTHONPATH=src pytest", "env PYTHONPATH=/door pytest -p w"),
+        ("env PYTHONPATH=. python -m pytest", "env PYTHONPATH=/door python /door/w.py pytest"),
     ],
 )
 def test_runners_are_recognised_behind_their_launchers(line: str, becomes: str) -> None:

@@ -164,6 +164,29 @@ def test_a_check_gets_no_variables_but_its_own_and_no_network(
     assert "unreachable" in project.judge(python(connect)).failure
 
 
+def test_what_a_check_puts_on_pythons_path_is_there_for_the_tests_and_not_for_the_runner(project: Project) -> None:
+    project.write("src/calendar.py", "mine = 1\n")
+    project.write("src/plug.py", "import calendar\nassert not hasattr(calendar, 'mine')\n")
+    project.write(
+        "tests/test_path.py",
+        "import calendar, os, subprocess, sys\n\ndef test_path():\n    assert calendar.mine\n"
+        "    assert os.environ['PYTHONPATH'] == 'src'\n"
+        "    subprocess.run([sys.executable, '-c', 'import plug'], check=False)\n",
+    )
+    project.freeze("tests")
+    pytest_itself = str(Path(sys.executable).with_name("pytest"))
+    run = [
+        "env",
+        "PYTHONPATH=src",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1",
+        pytest_itself,
+        "-p",
+        "plug",
+        "tests/test_path.py",
+    ]
+    assert project.judge(run).reason == "1 tests passed"
+
+
 def test_a_check_does_not_see_hidden_files(project: Project) -> None:
     project.write("secrets/key", "hunter2")
     project.hide = ("secrets",)

@@ -69,4 +69,9 @@ def test_where_an_unwatched_check_imports_from_first(line: str, found: set[str])
     ],
 )
 def test_where_what_it_comes_to_leads(path: str, text: str, found: set[str]) -> None:
-    assert starts.of_text(path, text).resolve(path.rpartition("/")[0], FOLDERS, HOMES) == found
+    assert starts.of_text(path, text).resolve(path.rpartition("/")[0], FOLDERS, HOMES) & FOLDERS == found
+
+
+def test_a_folder_that_is_still_to_come_is_gone_to_as_well() -> None:
+    told = starts.of_text("ci/check.py", "sys.path.insert(0, 'later')  # not '../up'")
+    assert told.resolve("ci", FOLDERS, HOMES) == {"later", "ci/later"}

@@ -194,7 +194,8 @@ class Bench:
         argv, stdin = check.run, DEVNULL
         if runner:
             argv, stdin = commands.watched(check.run, runner, DOOR, line.plugin, sys.executable), line.fd
-            for name, content, mode in files(runner.kind, line.plugin, self._frozen.modules):
+            path = commands.python_path(check.run, runner)
+            for name, content, mode in files(runner.kind, line.plugin, self._frozen.modules, path):
                 place = self._door / name
                 place.write_bytes(content)
                 place.chmod(mode)

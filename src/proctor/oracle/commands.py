@@ -24,6 +24,7 @@ _LAUNCHER_VALUES = frozenset(
     {"-C", "-u", "-s", "-k", "-n", "--chdir", "--unset", "--signal", "--directory", "--project", "--with", "--python"}
 )
 _RUN_SCRIPTS = frozenset({"coverage", "cProfile", "profile", "trace", "pdb", "scalene", "viztracer", "pyinstrument"})
+_PATH = "PYTHONPATH="
 _AMOUNT = re.compile(r"[\d.]+[smhd]?")
 _NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
 _PYTEST = frozenset({"pytest", "py.test"})
@@ -130,7 +131,8 @@ def find_runner(argv: Sequence[str], scripts: Mapping[str, str]) -> Runner | Non
 def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, python: str) -> tuple[str, ...]:
     """The argv that runs the same tests under the witness, `folder/plugin` with its suffix.
 
-    A `pytest` that is no module also needs the folder on PYTHONPATH; `python` is the interpreter of a witness that runs
+    A `pytest` that is no module also needs the folder on PYTHONPATH, and no Python gets another one from the argv: that
+    is for the witness to add (`python_path`). `python` is the interpreter of a witness that runs
     beside the tests.
     """
     before, name, after = (
@@ -138,6 +140,8 @@ def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, pytho
         argv[runner.at : runner.at + runner.words],
         argv[runner.at + runner.words :],
     )
+    if runner.kind.is_python and python_path(argv, runner):
+        before = [_PATH + folder if word.startswith(_PATH) else word for word in before]
     match runner.kind:
         case Kind.UNITTEST | Kind.PYTEST if name[0] == "-m":
             return (*before, f"{folder}/{plugin}.py", *name[1:], *after)
@@ -149,6 +153,12 @@ def watched(argv: Sequence[str], runner: Runner, folder: str, plugin: str, pytho
     option = _REPORTER[runner.kind]
     ours = (*(() if runner.reports else (f"{option}=default",)), f"{option}={folder}/{plugin}.cjs")
     return (*runner.head, *ours, *runner.tail)
+
+
+def python_path(argv: Sequence[str], runner: Runner) -> str:
+    """What an argv puts on Python's path before its runner starts."""
+    given = [word.removeprefix(_PATH) for word in argv[: runner.at] if word.startswith(_PATH)]
+    return given[-1] if given else ""
 
 
 def waited(argv: Sequence[str]) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ def freeze(
                 items += [] if silent else [recorder.record(path)]
             modules |= set(filter(None, (discovery.top_module(path),)))
             stood |= set(filter(None, (discovery.whole_module(path),)))
-        items += recorder.follow(items, anew, ignored)
+        items += recorder.follow(items, anew, ignored, of_checks)
         firsts = _starts(checks, recorder, items, tree)
         sites = borrowed.sites(workspace, environments, checks)
         imports, provided = _from_elsewhere(recorder.imports, sites), borrowed.installed_names(sites)
@@ -210,10 +210,16 @@ class _Recorder:
         return None
 
     def follow(
-        self, items: Iterable[Item | None], anew: Callable[[str], bool], ignored: Collection[str]
+        self,
+        items: Iterable[Item | None],
+        anew: Callable[[str], bool],
+        ignored: Collection[str],
+        of_checks: Collection[str] = (),
     ) -> list[Item | None]:
-        """The records of what recorded files name, and what those name in turn."""
-        queue = [item for item in items if item and item.link is None and self._names_files(item)]
+        """The records of what recorded files and the scripts of checks name, and what those name in turn."""
+        queue = [
+            item for item in items if item and item.link is None and (item.path in of_checks or self._names_files(item))
+        ]
         known = {item.path for item in items if item}
         found: list[Item | None] = []
         while queue:

@@ -26,6 +26,10 @@ _SCRIPT = re.compile(
 _PROGRAM = re.compile(r"(?<![\w@:/.-])(?:\./)?((?:(?<=\./)|[\w.-]+/)(?:[\w.-]+/)*[\w-]+)(?![\w./-])")
 """One without a suffix, by its folder."""
 _SHELL, _PYTHON = re.compile(rb"#![^\n]*sh\b"), re.compile(rb"#![^\n]*(?:python|pypy)")
+_DATA = re.compile(r"(?<![\w@:/.-])(?:\./)?((?:[\w.-]+/)*[\w.-]+)(?![\w/-])")
+_EXPECTED = frozenset({"expected", "expect", "golden", "goldens", "want", "wanted"})
+"""What files are called that checks compare with."""
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}\n]*)\}")
 _WORDS = frozenset(
     """run all test tests testing check checks ci e2e lint verify validate unit integration spec specs setup teardown
     env global jest vitest mocha pytest smoke coverage quick fast slow acceptance functional helpers runner""".split()  # noqa: SIM905 - a list to read
@@ -39,6 +43,10 @@ _OF_PYTEST = frozenset(
 _PYTESTS = re.compile(r"conftest\.py|\.?pytest\.(?:ini|toml)")
 _FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
 _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
+_SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*[:?+]*=([^\n#]*)", re.MULTILINE)
+_WILDCARD = re.compile(r"\$\((?:wildcard|strip|sort)[ \t]+((?:[^()\n]|\$\([^()\n]*\))*)\)")
+_MADE = re.compile(r"\$[({]([^(){}\n]*)[)}]")
+_KNOWN = re.compile(r"\w")
 _MORE = re.compile(rb"^\t|[=;$]|\A\xff", re.MULTILINE)
 _LOADED = re.compile(
     r"""\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|testRunner|runner|resolver|testSequencer
@@ -87,6 +95,8 @@ def named(path: str, data: bytes) -> Iterator[str]:
         if _STARTS.search(command):
             yield from _TOLD.findall(command)
     yield from scripts(text)
+    yield from (found for found in _DATA.findall(text) if _is_expected(found))
+    text = _DEFAULT.sub(r"\1", text)
     if folder and is_shell(path, data):  # at the top it may be the work
         yield from (f"{folder}/{found}" for words in _SOURCED.findall(text) for found in _sourced(words))
     if name in _OF_PYTEST:
@@ -97,6 +107,11 @@ def named(path: str, data: bytes) -> Iterator[str]:
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
         for value in _LOADED.findall(text):
             yield from _QUOTED.findall(value)
+
+
+def _is_expected(path: str) -> bool:
+    """Whether a check compares with this."""
+    return bool(_EXPECTED & set(re.split(r"[-_./]", path.lower())))
 
 
 def scripts(text: str) -> Iterator[str]:
@@ -130,8 +145,12 @@ def is_make(path: str) -> bool:
 
 def included(data: bytes) -> Iterator[str]:
     """The files that a make file includes, by name or as a pattern, as written."""
-    for names in _INCLUDE.findall(data[:LIMIT].decode(errors="replace")):
-        yield from (one for one in names.split() if "$" not in one)
+    text = data[:LIMIT].decode(errors="replace")
+    set_to = {name: value.strip() for name, value in _SET.findall(text)}
+    names = "\n".join(_INCLUDE.findall(text))
+    for _ in range(3):  # one may stand in another
+        names = _MADE.sub(lambda found: set_to.get(found[1], "*"), _WILDCARD.sub(r"\1", names))
+    yield from (one for one in names.split() if _KNOWN.search(one) and "$" not in one)
 
 
 def is_match(path: str, pattern: str) -> bool:

@@ -29,7 +29,7 @@ _GOES = re.compile(
     rf"""|PYTHONPATH)['"]?(?:[ \t]*[=:][ \t]*|[ \t]+)(?:--[ \t]+)?({_WORD})"""
 )
 """Where a shell, a recipe, an option or a setting leads a command."""
-_TOLD = re.compile(r"""(?:\bcwd["']?[ \t]*[=:]|\bchdir[ \t]*\(|\bsys\.path\.(?:insert|append)[ \t]*\()([^\n]{1,200})""")
+_TOLD = re.compile(r"""(?:\bcwd["']?[ \t]*[=:]|\bchdir[ \t]*\(|\bsys\.path\b)([^\n]{1,200})""")
 """The same in scripts of other languages."""
 _SCRIPT = re.compile(r".*\.(?:py|[cm]?[jt]s|rb|pl)")
 _MODULE = re.compile(r"""["']-[mc]["']|\bpython[\d.]*[ \t]+-[mc]\b""")
@@ -60,7 +60,7 @@ class Starts:
     def resolve(self, base: str, folders: Collection[str], homes: Collection[str]) -> set[str]:
         """Those of some existing `folders`, relative to the top ("" itself), that are meant. `homes` are those of them
         that modules are imported from, `base` is where the text stands."""
-        gone = _among(self.gone, {"", base}, folders)
+        gone = _among(self.gone, {"", base}, folders, absent=True)
         return gone | set(homes if self.open else _among(self.named, {"", base} | gone, homes))
 
 
@@ -88,7 +88,9 @@ def of_text(path: str, text: str) -> Starts:
     if _SCRIPT.fullmatch(path):
         starts.gone |= {"."} if _MODULE.search(text) else set()
         for told in _TOLD.findall(text):
-            if not _QUOTED.search(told):
+            if quoted := _QUOTED.findall(told):
+                starts.gone |= set(quoted)
+            else:
                 _go(starts, told, text)
         _name(starts, "\n".join(_QUOTED.findall(text)))
     else:
@@ -129,17 +131,19 @@ def _go(starts: Starts, word: str, text: str) -> None:
         starts.open = True
 
 
-def _among(written: Iterable[str], bases: Collection[str], folders: Collection[str]) -> set[str]:
+def _among(
+    written: Iterable[str], bases: Collection[str], folders: Collection[str], *, absent: bool = False
+) -> set[str]:
     found: set[str] = set()
     patterns: list[str] = []
     for one in written:
         for base in bases:
             place = posixpath.normpath(f"{base or '.'}/{one}")
             place = "" if place == "." else place
-            if place in folders:
+            if "*" in place or "?" in place:
+                patterns += [translate(place)] if len(patterns) < _PATTERNS else []
+            elif place in folders or (absent and not place.startswith((".", "/"))):
                 found.add(place)
-            elif ("*" in place or "?" in place) and len(patterns) < _PATTERNS:
-                patterns.append(translate(place))
     if patterns:
         matches = re.compile("|".join(patterns)).match
         found |= {folder for folder in folders if matches(folder)}

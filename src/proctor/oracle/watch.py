@@ -24,18 +24,15 @@ _USUAL = (("RUSTUP_HOME", ".rustup"), ("GOPATH", "go"))
 """Of HOME; named, since some checks have another one."""
 
 
-def files(kind: Kind, plugin: str, own: Collection[str] = ()) -> Iterator[tuple[str, bytes, int]]:
+def files(kind: Kind, plugin: str, own: Collection[str] = (), path: str = "") -> Iterator[tuple[str, bytes, int]]:
     """Name, content and mode of what has to be in the folder that is shown to a check, for a witness of this name.
 
-    `own` are the workspace's modules before the work.
+    `own` are the workspace's modules before the work, `path` is what the check puts on Python's path.
     """
     if kind.is_python:
         yield f"{plugin}.py", (_HERE / "witness.py").read_bytes(), 0o644
-        yield (
-            plugin + OWN,
-            "\n".join(module.rpartition("/")[2] for module in own).encode("utf-8", "surrogateescape"),
-            0o644,
-        )
+        names = (module.rpartition("/")[2] for module in own)
+        yield plugin + OWN, "\0".join((path, *names)).encode("utf-8", "surrogateescape"), 0o644
     elif kind.is_node:
         yield f"{plugin}.cjs", (_HERE / "witness_node.cjs").read_bytes(), 0o644
     else:

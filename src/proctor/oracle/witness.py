@@ -34,7 +34,8 @@ _BUILTINS = frozenset(vars(builtins))
 _INTERVAL = 0.05
 _FRAMEWORKS = ("unittest", "_pytest", "pluggy")
 OWN = ".own"
-"""Suffix of the file beside this one that names the modules which the workspace had before the work."""
+"""Suffix of the file beside this one with what the check puts on Python's path, and the modules which the workspace
+had before the work."""
 
 Tell = Callable[[], None]
 Check = Callable[..., None]
@@ -158,19 +159,22 @@ class Apart:
     """Keeps what a workspace holds from standing before Python's library and what is installed while a runner starts.
 
     `own` are the top-level modules that the workspace had before the work. They come first as ever, unless they are
-    called like one of the library: these stand there for the tests alone, from `enter` on.
+    called like one of the library: these stand there for the tests alone, from `enter` on, as does what the check puts
+    on the `path`. A runner that is no module (`alone`) has nothing else of the workspace before it.
     """
 
-    def __init__(self, own: Collection[str] = ()) -> None:
+    def __init__(self, path: str = "", own: Collection[str] = (), *, alone: bool = False) -> None:
         here = os.getcwd()
+        self._path = path
+        given = [os.path.join(here, place) for place in path.split(os.pathsep)] if path else []
         door = os.path.dirname(os.path.realpath(__file__))
         library = os.path.dirname(os.__file__)
-        path = [place for place in sys.path if os.path.realpath(place) != door]
-        at = path.index(library) if library in path else 0
-        first = [place for place in path[:at] if (os.path.abspath(place) + os.sep).startswith(here + os.sep)]
-        self._lead = list(dict.fromkeys([here, *first]))
+        places = [place for place in sys.path if alone or os.path.realpath(place) != door]
+        at = places.index(library) if library in places else 0
+        first = [place for place in places[:at] if (os.path.abspath(place) + os.sep).startswith(here + os.sep)]
+        self._lead = list(dict.fromkeys([*([] if alone else [here]), *given, *first]))
         self._own = {name for name in own if PathFinder.find_spec(name, [library]) is None}
-        sys.path[:] = [place for place in path if place not in first and place != here]
+        sys.path[:] = self._rest = [place for place in places if place not in first and place != here]
         sys.meta_path.insert(0, self)
         os.environ.pop("PYTHONSAFEPATH", None)
 
@@ -182,7 +186,10 @@ class Apart:
     def enter(self) -> None:
         """Lets the workspace come first, as `python -m` does, also where something of the same name was needed."""
         sys.meta_path.remove(self)
-        sys.path[:] = self._lead + [place for place in sys.path if place not in self._lead]
+        if self._path:
+            os.environ["PYTHONPATH"] = self._path
+        since = [place for place in sys.path if place not in self._rest]  # by pytest's setting `pythonpath`
+        sys.path[:] = [*since, *self._lead, *(place for place in sys.path if place not in (*since, *self._lead))]
         known = list(sys.modules)
         kept = {*sys.builtin_module_names, *_FRAMEWORKS, "pytest", "__main__", __name__}
         for top in {name.partition(".")[0] for name in known} - kept:
@@ -193,10 +200,16 @@ class Apart:
                         sys.modules.pop(name, None)
 
 
+def told() -> list[str]:
+    """The path and the modules of the check."""
+    with open(os.path.splitext(__file__)[0] + OWN, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read().split("\0")
+
+
 def start(arguments: list[str]) -> int:
     """`python -m ARGUMENTS`, of a runner that is watched; its exit code."""
-    with open(os.path.splitext(__file__)[0] + OWN, encoding="utf-8", errors="surrogateescape") as file:
-        apart = Apart(file.read().split("\n"))
+    path, *own = told()
+    apart = Apart(path, own)
     runner, *rest = arguments
     sys.modules["__main__"].__spec__ = ModuleSpec(runner + ".__main__", None)
     return run_unittest(rest, apart) if runner == "unittest" else run_pytest(rest, apart)
@@ -307,15 +320,18 @@ def run_pytest(arguments: list[str], apart: Apart) -> int:
     return int(code)
 
 
-def wait() -> None:
+def wait() -> bool:
     """Takes the judge's line, to watch what begins when pytest has loaded all that is installed."""
     notes = Notes()
     if tell := open_line(notes):
         _waiting.append((notes, tell))
+    return bool(_waiting)
 
 
 def pytest_load_initial_conftests(early_config: Any) -> None:
     """pytest's hook: plugins are loaded, nothing of the workspace is yet."""
+    while _apart:
+        _apart.pop().enter()
     while _waiting:
         early_config.pluginmanager.register(watch_pytest(*_waiting.pop()))
 
@@ -363,8 +379,11 @@ def watch_pytest(notes: Notes, tell: Tell) -> object:
 
 
 _waiting: list[tuple[Notes, Tell]] = []
+_apart: list[Apart] = []
 
 if __name__ == "__main__":
     sys.exit(start(sys.argv[1:]))
-elif "pytest" in sys.modules:
-    wait()
+elif "pytest" in sys.modules and wait():
+    _path, *_own = told()
+    if _path:
+        _apart.append(Apart(_path, _own, alone=True))
