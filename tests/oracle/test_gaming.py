@@ -282,3 +282,17 @@ def test_what_one_check_rewrites_the_next_does_not_see(project: Project) -> None
     ]
     judgement = project.judge(rewrite, PYTEST)
     assert judgement.reason == "1 of 2 tests failed"
+
+
+def test_a_file_called_like_a_target_does_not_stand_for_its_recipe(project: Project) -> None:
+    project.write(
+        "Makefile", "docs: ; true\nall: lint unit\nlint:\n\ttrue\nunit:\n# now\n\n\ttest -e done\nx.o: x.c\n\tcc $<\n"
+    )
+    project.write("docs/index", "")
+    project.freeze("tests")
+    assert project.frozen.goals == ("lint", "unit")
+    project.write("unit/notes", "")
+    judgement = project.judge(["make", "all"])
+    assert (judgement.verdict, judgement.tampered) == (Verdict.FAILED, ())
+    project.write("done", "")
+    assert project.judge(["make", "all"]).verdict is Verdict.PASSED

@@ -48,6 +48,8 @@ REASON = 300
 WALLED = "bwrap"
 """The backend that mounts: under it alone is the copy at the workspace's path and are frozen files read-only."""
 
+_GOALS = "goals.mk"
+"""Read by `make` before its own: a new file called like a command would count as made, and the command not be run."""
 _REPORT_LIMIT = 32 << 20
 _TAIL = 64 << 10
 _PROTECTED = 200
@@ -199,8 +201,9 @@ class Bench:
                 place = self._door / name
                 place.write_bytes(content)
                 place.chmod(mode)
-        elif self._walled:
-            argv = commands.waited(argv)
+        else:
+            (self._door / _GOALS).write_text(f".PHONY: {' '.join(self._frozen.goals)}\n")
+            argv = commands.waited(argv) if self._walled else argv
         policy = self._policy(check, runner)
         return run(self._backend, argv, policy, check.timeout, log, OUTPUT_LIMIT, stdin=stdin)
 
@@ -213,6 +216,8 @@ class Bench:
         variables = {**toolchains(kind, self._built, library), **base.environment, **_VARIABLES}
         if kind is Kind.PYTEST:
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, (DOOR, variables.get("PYTHONPATH"))))
+        if not runner and self._frozen.goals:
+            variables["MAKEFILES"] = f"{DOOR}/{_GOALS}"
         if runner and check.run[runner.at] == "-m":
             variables["PYTHONSAFEPATH"] = "1"  # until the witness is there: `python -m coverage run -m pytest`
         return replace(

@@ -48,7 +48,8 @@ class Frozen:
     where they stand, `guarded` the part of them that starts test runners, `trees` the manifest of each as a whole
     (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not,
     `starts` the folders that unwatched checks let Python import from first, `installed` the top-level names of the
-    packages of environments that checks use, `named` the paths that checks name, there or not.
+    packages of environments that checks use, `named` the paths that checks name, there or not, `goals` the names
+    that make files give to commands, and no file had.
     """
 
     rev: str
@@ -65,6 +66,7 @@ class Frozen:
     starts: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:

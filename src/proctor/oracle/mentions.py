@@ -43,6 +43,8 @@ _OF_PYTEST = frozenset(
 _PYTESTS = re.compile(r"conftest\.py|\.?pytest\.(?:ini|toml)")
 _FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
 _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
+_GOALS = re.compile(r"^([\w][^\n:=#;]*)::?(?!=)[^\n=;]*(?:;[^\n]*|\n(?:[ \t]*(?:#[^\n]*)?\n)*(?=\t))", re.MULTILINE)
+_GOAL = re.compile(r"[\w+-]+")
 _SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*[:?+]*=([^\n#]*)", re.MULTILINE)
 _WILDCARD = re.compile(r"\$\((?:wildcard|strip|sort)[ \t]+((?:[^()\n]|\$\([^()\n]*\))*)\)")
 _MADE = re.compile(r"\$[({]([^(){}\n]*)[)}]")
@@ -151,6 +153,13 @@ def included(data: bytes) -> Iterator[str]:
     for _ in range(3):  # one may stand in another
         names = _MADE.sub(lambda found: set_to.get(found[1], "*"), _WILDCARD.sub(r"\1", names))
     yield from (one for one in names.split() if _KNOWN.search(one) and "$" not in one)
+
+
+def goals(data: bytes) -> Iterator[str]:
+    """The targets of a make file with a recipe of their own whose names are no file's: commands by a name."""
+    text = data[:LIMIT].decode(errors="replace").replace("\\\n", " ")
+    for names in _GOALS.findall(text):
+        yield from (name for name in names.split() if _GOAL.fullmatch(name))
 
 
 def is_match(path: str, pattern: str) -> bool:
