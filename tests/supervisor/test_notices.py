@@ -11,7 +11,8 @@ from proctor.contract.load import load
 from proctor.errors import UsageError
 from proctor.sandbox.choose import bubblewrap
 from proctor.sandbox.run import run
-from proctor.supervisor import enclosure, policies, startup
+from proctor.supervisor import enclosure, policies
+from proctor.supervisor.preflight import preflight
 
 CONTRACT = """\
 goal: try
@@ -39,7 +40,7 @@ def test_what_notices_run_is_read_only_to_its_end(workspace: Path, tmp_path: Pat
         (workspace / name).touch()
     (workspace / "tell").write_text("#!/bin/sh\nexec timeout 9 ./own\n")
     (workspace / "proctor.yaml").write_text(CONTRACT + notify)
-    startup.preflight(workspace)
+    preflight(workspace)
     script = """for name in tell tools/tell.py tools/json.py more/said own; do
         ! (echo x >> $name) 2> /dev/null || exit 3
     done; echo x >> more/free"""
@@ -68,7 +69,7 @@ def test_a_notice_that_a_worker_could_turn_is_refused(workspace: Path, words: st
     (workspace / "at_the_top.py").touch()
     (workspace / "proctor.yaml").write_text(CONTRACT + f"notify: [{{run: {words}}}]")
     with pytest.raises(UsageError, match=said):
-        startup.preflight(workspace)
+        preflight(workspace)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +83,4 @@ def test_a_notice_that_a_worker_could_turn_is_refused(workspace: Path, words: st
 )
 def test_a_notice_that_runs_nothing_of_the_workspace_is_let_through(workspace: Path, words: str) -> None:
     (workspace / "proctor.yaml").write_text(CONTRACT + f"notify: [{{run: {words}}}]")
-    startup.preflight(workspace)
+    preflight(workspace)

@@ -13,7 +13,7 @@ from proctor.cli.main import main
 from proctor.contract.load import load
 from proctor.errors import UsageError
 from proctor.supervisor import dry, suspension
-from proctor.supervisor.startup import preflight
+from proctor.supervisor.preflight import preflight
 from proctor.supervisor.stub import StubModel
 
 CONTRACT = """\

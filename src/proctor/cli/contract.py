@@ -26,8 +26,9 @@ from proctor.journal.store import NoJournal
 from proctor.repository import layout
 from proctor.supervisor import dry, policies, rehearsal, suspension
 from proctor.supervisor.client import Client
+from proctor.supervisor.preflight import preflight
 from proctor.supervisor.process import check_workspace
-from proctor.supervisor.startup import preflight, rates
+from proctor.supervisor.startup import rates
 from proctor.text import safe_line
 from proctor.tui.terminal import wrapped
 from proctor.words import ExitCode, Phase, Verdict

@@ -10,8 +10,10 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,7 +84,7 @@ def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> i
         raise UsageError(f"--wait: {error}") from None
     refuse_own_log(workspace)
     if not is_headless(given):
-        start_supervisor(workspace, arguments)
+        start_supervisor(workspace, arguments, meanwhile=load_screen)
         return screen(workspace, given)
     started = start_supervisor(workspace, arguments)
     with Client(workspace) as client:
@@ -169,9 +171,9 @@ class Started:
         return None if code is None else Failed(_last_words(self.log, self.size), code)
 
 
-def start_supervisor(workspace: Path, arguments: list[str]) -> Started:
-    """Start a detached supervisor. Raises what stands in its way, in one line."""
-    from proctor.supervisor.startup import preflight, state_dir
+def start_supervisor(workspace: Path, arguments: list[str], meanwhile: Callable[[], object] = tuple) -> Started:
+    """Start a detached supervisor, and do something `meanwhile`. Raises what stands in its way, in one line."""
+    from proctor.supervisor.preflight import preflight, state_dir
 
     contract = preflight(workspace)
     folder = state_dir(workspace, contract)
@@ -190,18 +192,13 @@ def start_supervisor(workspace: Path, arguments: list[str]) -> Started:
     size = log.stat().st_size if log.exists() else 0
     started = Started(before, process.start_detached(workspace, arguments, log), log, size)
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
-            if _took_over(workspace, started.process.pid, before):
-                return started
-            if failure := started.failure():
-                raise failure
-            time.sleep(0.02)
+        meanwhile()
+        _wait(workspace, started)
     except KeyboardInterrupt:
         started.process.terminate()
         started.process.wait()
         raise
-    raise UsageError(f"{workspace}: the supervisor (pid {started.process.pid}) does not start; see {log}")
+    return started
 
 
 class Failed(ProctorError):
@@ -222,13 +219,26 @@ def _last_words(log: Path, size: int) -> str:
     )
 
 
-def _took_over(workspace: Path, pid: int, before: int) -> bool:
-    try:
-        with Client(workspace) as client:
-            state = client.state()
-    except ProctorError:
-        return False
-    return state.seq > before and state.supervisor is not None and state.supervisor.pid == pid
+def _wait(workspace: Path, started: Started) -> None:
+    """Until the supervisor has taken over. Raises why it does not."""
+    deadline = time.monotonic() + START_SECONDS
+    client: Client | None = None
+    seen = -1
+    while time.monotonic() < deadline:
+        with contextlib.suppress(ProctorError):  # the journal is not there yet, or is just being made
+            client = client or Client(workspace)
+            if seen != (seen := client.version()) and _took_over(client.state(), started):
+                client.close()
+                return
+        if failure := started.failure():
+            raise failure
+        time.sleep(0.02)
+    pid = started.process.pid
+    raise UsageError(f"{workspace}: the supervisor (pid {pid}) does not start; see {started.log}")
+
+
+def _took_over(state: State, started: Started) -> bool:
+    return state.seq > started.before and state.supervisor is not None and state.supervisor.pid == started.process.pid
 
 
 def follow_to_end(client: Client, started: Started, as_json: bool, wait: float | None) -> int:
@@ -286,6 +296,11 @@ def needs_a_person(state: State, wait: float | None) -> ExitCode | None:
         if wait is not None and (now - request.at).total_seconds() >= wait:
             return ExitCode.REQUEST_OPEN
     return None
+
+
+def load_screen() -> None:
+    """Load what draws, which takes about as long as a supervisor takes to start."""
+    import_module("proctor.tui.app")
 
 
 def screen(workspace: Path, given: argparse.Namespace) -> int:

@@ -18,9 +18,10 @@ from proctor.errors import ProctorError, Unrecoverable
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
 from proctor.repository import aside
-from proctor.supervisor import auditor, inbox, judging, loop, process, report, startup
+from proctor.supervisor import act, auditor, briefing, inbox, judging, loop, process, report, startup
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import FAULT, Ending
+from proctor.supervisor.preflight import preflight, state_dir
 from proctor.supervisor.running import Running, is_later
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.watching import (
@@ -130,8 +131,9 @@ def changed_at(path: Path) -> int | None:
 
 async def supervise(workspace: Path, lock: process.Lock, options: Options) -> int:
     """Run one session to its end; the exit code of `run --headless`."""
-    contract = startup.preflight(workspace)
+    contract = preflight(workspace)
     s, desk = await startup.open_session(workspace, lock, contract, options)
+    asyncio.get_running_loop().run_in_executor(None, act.load, briefing.model(s))
     beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
     beside |= {asyncio.create_task(watch_repositories(s)), asyncio.create_task(tidy(s))}
     beside |= {asyncio.create_task(auditor.beside(s))}
@@ -208,8 +210,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = Options(given.once, given.yes, given.reset_plateau, audit=not given.no_audit, thawed=given.thawed)
     workspace = given.workspace.resolve()
     try:
-        contract = startup.preflight(workspace)
-        with process.Lock(startup.state_dir(workspace, contract)) as lock, contextlib.suppress(KeyboardInterrupt):
+        contract = preflight(workspace)
+        with process.Lock(state_dir(workspace, contract)) as lock, contextlib.suppress(KeyboardInterrupt):
             return asyncio.run(supervise(workspace, lock, options))
         return ExitCode.OPERATOR
     except ProctorError as error:

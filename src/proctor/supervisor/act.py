@@ -7,13 +7,14 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.checkpoint.repository import Snapshot
 from proctor.contract.problems import FILE
 from proctor.doors import door as doors
 from proctor.doors.gateway import tokens
-from proctor.doors.gateway.server import Gateway
 from proctor.journal import events as ev
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
 from proctor.oracle.bench import WALLED
@@ -34,6 +35,9 @@ from proctor.worker.dialect import Setting
 from proctor.worker.dialects import choose
 from proctor.worker.process import start
 from proctor.workspace import files
+
+if TYPE_CHECKING:  # a server takes long to load: see `load`
+    from proctor.doors.gateway.server import Gateway
 
 YOUNG = 5.0
 """A worker that fails within so many seconds without a sign of work has not started."""
@@ -141,12 +145,21 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
             desk.withdraw("the worker is gone", *STILL)
 
 
+def load(model: str | None) -> None:
+    """Load what the first worker needs and nothing before it does. Blocks: call it from a thread."""
+    import_module("proctor.doors.gateway.server")
+    tokens.method(model)
+
+
 async def _gateway(s: Session, desk: Desk, intent: ev.IterationStarted, folder: Path) -> Gateway:
     """The door to the models of one worker; what passes it is counted from now on."""
     contract = s.terms.contract
     upstreams = await asyncio.to_thread(policies.upstreams, s.workspace, contract)
     s.account.begin(intent.model, gateway=bool(upstreams), agent=policies.is_agent(contract))
     steward = SessionSteward(s, desk, intent, upstreams)
+    await asyncio.to_thread(load, intent.model)
+    from proctor.doors.gateway.server import Gateway
+
     recorded = folder if contract.gateway.record == "full" else None
     return Gateway(steward, iteration=intent.iteration, task=intent.task, record_to=recorded)
 

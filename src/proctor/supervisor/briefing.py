@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+
 from proctor.doors.gateway import tokens
 from proctor.journal.state import TaskState
 from proctor.progress import drift
@@ -25,7 +28,7 @@ def model(s: Session) -> str | None:
     return worker.model
 
 
-def build(s: Session, task: TaskState, narrow: bool) -> str:
+async def build(s: Session, task: TaskState, narrow: bool) -> str:
     """The brief of one task, as of now."""
     state = s.state
     names = s.terms.contract.state
@@ -48,4 +51,5 @@ def build(s: Session, task: TaskState, narrow: bool) -> str:
         tasks_file=names.tasks,
         progress_file=names.progress,
     )
-    return brief.build(inputs, BRIEF_TOKENS, lambda text: tokens.count_tokens(text, model(s))).text
+    count = partial(tokens.count_tokens, model=model(s))
+    return (await asyncio.to_thread(brief.build, inputs, BRIEF_TOKENS, count)).text

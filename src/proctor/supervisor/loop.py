@@ -158,7 +158,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     number = s.state.iteration + 1
     narrow = task.narrow or s.at_soft(AtSoft.NARROW)
     key = f"{s.state.session}/{task.id}/{number}"
-    brief = briefing.build(s, task, narrow)
+    brief = await briefing.build(s, task, narrow)
     before = await s.timeline.present()
     model = briefing.model(s)
     work = await asyncio.to_thread(s.store.without_ignored, before)

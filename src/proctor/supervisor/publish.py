@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.contract.model import Contract
 from proctor.contract.values import Commits, SandboxKind
@@ -12,9 +13,11 @@ from proctor.journal import events as ev
 from proctor.journal.state import GOOD, State, TaskState
 from proctor.repository.branch import Branch, Point, Published, Verified, refusal
 from proctor.repository.layout import Layout, find
-from proctor.supervisor.session import Session
 from proctor.text import safe_line
 from proctor.words import TaskStatus
+
+if TYPE_CHECKING:  # who only looks for the place needs no session
+    from proctor.supervisor.session import Session
 
 
 def place(workspace: Path, contract: Contract) -> Layout | None:
