@@ -48,6 +48,7 @@ _SUFFIXES = {
 _NAMES = {
     **dict.fromkeys(("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile"), Language.MAKE),
     "package.json": Language.PACKAGE,
+    **dict.fromkeys(("tox.ini", "Taskfile.yml", "Taskfile.yaml"), Language.CI),
 }
 _CI = re.compile(
     r"(?:.*/)?(?:\.github/(?:workflows|actions)/.*|\.gitlab-ci.*|\.circleci/.*|azure-pipelines.*|"

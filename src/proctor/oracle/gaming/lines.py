@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming import subjects
+from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed
 from proctor.oracle.gaming.patterns import (
+    BUILD,
     CHECKS,
     COMMENT,
     CONFIG,
@@ -17,6 +21,7 @@ from proctor.oracle.gaming.patterns import (
     LEAVES,
     LOOSE,
     ONLY,
+    PROMISE,
     RULES,
     SKIP,
     STRICT,
@@ -27,10 +32,14 @@ from proctor.oracle.gaming.patterns import (
     T,
     W,
 )
+from proctor.oracle.gaming.tolerances import wide_in
 from proctor.words import Gaming
 
 _NEAR = 3
 """Lines above a skip in which its condition may stand."""
+_HEADER = 40
+"""Lines in which a Go file says what it is built for."""
+_HERE = re.compile(rf"{sys.platform}|unix|amd64|arm64|cgo|gc|go1\.\d+|!\s*\w+")
 
 
 def look(change: Change) -> Iterator[Found]:
@@ -39,24 +48,54 @@ def look(change: Change) -> Iterator[Found]:
         return
     tests = _in_tests(change)
     seen = set(map(str.strip, change.old))
+    more = Counter(map(str.strip, change.new)) - Counter(map(str.strip, change.old))
     for number, text in change.added:
         line = text[:1_000]
-        if COMMENT.match(line) or line.strip() in seen:
+        if COMMENT.match(line):
             continue
         inside = tests(number)
-        wide = line + " " + (change.new[number].strip()[:200] if number < len(change.new) else "")
+        below = change.new[number].strip() if number < len(change.new) else ""
+        if more[text.strip()] and (inside or re.match(r"(?:pub\s+)?mod\s+\w*tests?\b", below)):
+            yield from _skip(change, number, line)
+        if line.strip() in seen:
+            continue
         for rule in RULES:
-            if change.language is not rule.language or not _applies(rule, change, inside):
+            if change.language is not rule.language or _is_windowed(rule) or not _applies(rule, change, inside):
                 continue
-            if rule.pattern.search(wide if rule.kind is Gaming.EQUAL else line):
+            if rule.pattern.search(line):
                 mild = rule.kind is Gaming.ASSERTION and change.before is None
                 yield found(change, rule.kind, W if mild else rule.weight, number, rule.why)
                 break
-        if inside:
-            yield from _skip(change, number, line)
-        else:
+        if not inside:
             yield from _leave(change, number, line)
+    yield from _agrees(change, tests)
     yield from _blocks(change)
+    first = next((n for n in range(1, len(change.new) + 1) if tests(n)), 0)
+    if first:
+        yield from subjects.look(change, first)
+
+
+def _is_windowed(rule: Rule) -> bool:
+    """Whether a rule looks at what stands on more than one line."""
+    return rule.kind is Gaming.EQUAL and rule.weight is W
+
+
+def _agrees(change: Change, tests: Callable[[int], bool]) -> Iterator[Found]:
+    """Comparisons that give one answer, their heads and bodies on one line or on some."""
+    rules = [rule for rule in RULES if rule.language is change.language and _is_windowed(rule)]
+    old, told = "", set[str]()
+    for number, _ in change.added:
+        if tests(number):
+            continue
+        near = change.new[max(0, number - 1 - _NEAR) : number + _NEAR - 1]
+        text = " ".join(line.strip()[:200] for line in near if not COMMENT.match(line[:200]))
+        for rule in rules:
+            match = rule.pattern.search(text)
+            if match and match[0] not in told:
+                told.add(match[0])
+                old = old or squeezed(change.before or "")
+                if squeezed(match[0]) not in old:
+                    yield found(change, rule.kind, rule.weight, number, rule.why)
 
 
 def _applies(rule: Rule, change: Change, inside: bool) -> bool:
@@ -75,27 +114,58 @@ def _in_tests(change: Change) -> Callable[[int], bool]:
 
 
 def _skip(change: Change, number: int, line: str) -> Iterator[Found]:
-    before = "\n".join(change.old)
     if change.language is S and ONLY.search(line):
         weight = T if change.before is not None else W
         yield found(change, Gaming.SKIP, weight, number, "only this test is run, the others are not")
         return
     if not SKIP[change.language].search(line):
         return
+    if change.language is G and (match := BUILD.match(line)):
+        yield from _tagged(change, number, match[1] or match[2])
+        return
     near = change.new[max(0, number - 1 - _NEAR) : number]
-    depends = any(DEPENDS.search(text) for text in near)
+    depends = any(DEPENDS.search(text[:1_000]) for text in near)
     name = _name_at(change, number)
-    known = change.before is not None and bool(name) and _knows(before, change.language, name)
-    build = change.before is not None and ("build" in line or "cfg(" in line)
-    if known or build:
+    known = change.before is not None and bool(name) and _knows(change.old, change.language, name)
+    if "should_panic" in line and (not known or not _still_asserts(change, name)):
+        return
+    if known or (change.before is not None and "cfg" in line):
         yield found(change, Gaming.SKIP, W if depends else T, number, f"{name or 'the file'} was run and is left out")
-    elif not depends:
+    elif not depends and not PROMISE.search(line):
         yield found(change, Gaming.SKIP, W, number, f"the new {name or 'test'} is left out")
+
+
+def _tagged(change: Change, number: int, tags: str) -> Iterator[Found]:
+    """A test file that was built, and is built under tags alone."""
+    if change.before is None or any(BUILD.match(line[:1_000]) and not _builds(line) for line in change.old[:_HEADER]):
+        return
+    if not _builds(tags):
+        never = re.fullmatch(r"\s*(?:ignore|never|none|false|off|disabled)\s*", tags)
+        yield found(
+            change, Gaming.SKIP, T if never else W, number, f"the file was run and is built for {tags.strip()} alone"
+        )
+
+
+def _builds(tags: str) -> bool:
+    """Whether tags hold without having been asked for: those of this system, of a version, and what is not."""
+    plain = re.sub(r"^\s*//\s*(?:go:build|\+build)|[()]", "", tags)
+    ways = (re.split(r"&&|,", way) for way in plain.split("||"))
+    return any(all(_HERE.fullmatch(tag.strip()) for tag in way) for way in ways)
+
+
+def _still_asserts(change: Change, name: str) -> bool:
+    """Whether a test that is to end in a panic asserts as before: then its failure is what it asks for."""
+    old, new = (_tests(change, lines).get(name, (0, ""))[1].partition("#[")[0] for lines in (change.old, change.new))
+    return "panic!(" in new or ("assert" in new and "assert" in old)
 
 
 def _name_at(change: Change, number: int) -> str:
     """The title of the test that a line belongs to: on it, below a Rust attribute, or above."""
-    head = re.compile(r"^\s*\w+(?:\.\w+)*\s*\(\s*(['\"`])(.+?)\1") if change.language is S else HEAD[change.language]
+    head = (
+        re.compile(r"^\s*\w+(?:\.\w+)*(?:\([^'\"`()]*\))?\s*\(\s*(['\"`])(.+?)\1")
+        if change.language is S
+        else HEAD[change.language]
+    )
     forward = change.new[number - 1 : number + _NEAR] if change.language is R else change.new[number - 1 : number]
     above = [] if change.language is R else reversed(change.new[: number - 1])
     for text in (*forward, *above):
@@ -104,9 +174,11 @@ def _name_at(change: Change, number: int) -> str:
     return ""
 
 
-def _knows(before: str, language: Language, name: str) -> bool:
+def _knows(old: list[str], language: Language, name: str) -> bool:
+    """Whether a test stood there, and was not left out."""
     quoted = [f"{mark}{name}{mark}" for mark in "'\"`"] if language is S else [f" {name}("]
-    return any(one in before for one in quoted)
+    lines = (line[:1_000] for line in old if any(one in line for one in quoted))
+    return any(not SKIP[language].search(line) for line in lines)
 
 
 def _leave(change: Change, number: int, line: str) -> Iterator[Found]:
@@ -141,6 +213,8 @@ def _blocks(change: Change) -> Iterator[Found]:
         if had and not _leaves_early(old[name][1], checks) and _leaves_early(body, checks):
             yield found(change, Gaming.ASSERTION, T, line, f"{name} leaves before what it asserts")
         if had and not has:
+            if any("should_panic" in text for text in change.new[max(0, line - 1 - _NEAR) : line - 1]):
+                continue
             calls = set(re.findall(r"(\w+)\s*\(", body)) - set(re.findall(r"(\w+)\s*\(", old[name][1]))
             yield found(change, Gaming.ASSERTION, W if calls else T, line, f"{name} asserted and does so no more")
         elif has < had and total < 0 and not re.search(r"\bfor\b|forEach|\.each\b", body):
@@ -149,7 +223,13 @@ def _blocks(change: Change) -> Iterator[Found]:
             STRICT.findall(old[name][1])
         ):
             yield found(change, Gaming.ASSERTION, W, line, f"{name} compares less strictly")
+        elif wide_in(body, change.language) > wide_in(old[name][1], change.language):
+            yield found(change, Gaming.ASSERTION, W, line, f"{name} has a tolerance that lets much pass")
     gone = [name for name in old if name not in new]
+    for name in gone if change.language is R else ():
+        stays = [n for n, text in enumerate(change.new, 1) if re.search(rf"\bfn {re.escape(name)}\s*\(", text[:1_000])]
+        if stays and (change.after or "").count(f"{name}(") == 1:
+            yield found(change, Gaming.SKIP, T, stays[0], f"{name} was a test and is none any more")
     if gone and len(new) < len(old) and not re.search(r"\.each\b|range tests|range cases", change.after or ""):
         line = old[gone[0]][0]
         yield found(change, Gaming.ASSERTION, W, line, f"{gone[0]} is gone", gone=True)

@@ -69,9 +69,18 @@ RULES = (
     _exits(S, r"\bprocess\.(?:exit|reallyExit)\(\s*0?\s*\) | \bprocess\.exitCode\s*=\s*0\b"),
     _exits(G, r"\bos\.Exit\(0\) | \bsyscall\.Exit\(0\)"),
     _exits(R, r"\bprocess::(?:exit\(0\)|abort\(\))"),
-    _equals(S, r"\bequals?\s*\([^)]*\)\s*(?::\s*boolean\s*)?\{\s*return\s+true\b"),
-    _equals(G, r"\bEqual\([^)]*\)\s*bool\s*\{\s*return\s+true\b"),
-    _equals(R, r"\bfn\s+eq\([^)]*\)\s*->\s*bool\s*\{\s*true\b"),
+    Rule(S, Gaming.EQUAL, T, "a comparison of the language is replaced", re.compile(
+        r"\bObject\.is\s*=[^=>]|\bObject\.prototype\.(?:valueOf|toString|toJSON)\s*=[^=>]"), "both"),
+    _equals(S, r"""\b(?:equals?|isEqual(?:To)?|eq|sameAs|asymmetricMatch)\s*(?:[:=]\s*(?:function\b\s?)?)?
+                   (?:\([^)]{0,200}\)|\w+)\s*(?::\s*boolean\s*)?(?:=>\s*)?(?:\{\s*return\s+)?(?:true|!0|!!1)\s*[;,})]"""),
+    _equals(S, r"""(?:\[\s*Symbol\.toPrimitive\s*\]|\b(?:toJSON|valueOf))\s*(?:[:=]\s*(?:function\b\s?)?)?
+                   (?:\([^)]{0,200}\))\s*(?::\s*\w+\s*)?(?:=>\s*)?(?:\{\s*return\s+)?(?:-?\d[\d.]*|true)\s*[;,})]"""),
+    _equals(G, r"""\b(?:Equals?|IsEqual|Eq|Same)\([^)]{0,200}\)\s*bool\s*\{\s*return\s+(?:true|1\s==\s1)\b
+                 | \b(?:Cmp|Compare)\([^)]{0,200}\)\s*int\s*\{\s*return\s+0\b"""),
+    _equals(R, r"""\bfn\s+eq(?:<[^>]{0,100}>)?\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+)?true\b
+                 | \bfn\s+ne\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+)?false\b
+                 | \bfn\s+(?:partial_)?cmp\([^)]{0,200}\)\s*->\s*[\w:<>\s]{1,60}
+                   \{\s*(?:return\s+)?(?:Some\()?[\w:]{0,40}Equal\b"""),
     _holds(S, r"""\bexpect\((true|false|1|0|null|'[^']*'|"[^"]*")\)\.(?:toBe|toEqual|toStrictEqual)\(\1\)
                 | \bexpect\((?:true|1)\)\.(?:toBeTruthy|toBeDefined|to\.be\.ok) | \bassert(?:\.ok)?\(true\)
                 | \bassert\.(?:equal|strictEqual)\((\w+),\s*\2\)"""),
@@ -81,21 +90,38 @@ RULES = (
 
 SKIP = {
     S: re.compile(
-        r"""\b(?:it|test|describe|context|suite)(?:\.\w+)?\.(?:skip|failing|fixme)\b
-          | \b(?:xit|xtest|xdescribe|xcontext)\s*\( | \bthis\.skip\(\) | \b(?:t|ctx|context)\.skip\(
-          | [{,]\s*skip:\s*(?:true|['"])""",
+        r"""\b(?:it|test|describe|context|suite|specify|bench)(?:\.\w+)?\.(?:skip|failing|fails|fixme|todo)\b
+          | \b(?:it|test)\.fail\s*\(
+          | \.(?:skipIf|todoIf|failsIf)\(\s*(?:true|1|!0|!!1|!false)\s*\) | \.(?:runIf|if)\(\s*(?:false|0|!1|!true)\s*\)
+          | \b(?:xit|xtest|xdescribe|xcontext|xspecify)\s*(?:\(|\.each\b)
+          | \bthis\.skip\(\) | \b(?:t|ctx|context)\.(?:skip|todo)\( | ^\s*pending\(
+          | [{,]\s*(?:skip|todo|fails?|failing):\s*(?:true|['"])
+          | ^\s*(?:it|test)\(\s*(?:'[^'(]*'|"[^"(]*")\s*\);?\s*$""",
         re.VERBOSE,
     ),
-    G: re.compile(r"\b[tb]\.Skip(?:f|Now)?\(|^\s*//\s*\+build\s+ignore|^//go:build\s+(?:ignore|never|false)\b"),
-    R: re.compile(r"#\[ignore\b|#\[cfg\(any\(\)\)\]|#\[cfg\((?:FALSE|never|disabled)\)\]|#!\[cfg\(any\(\)\)\]"),
+    G: re.compile(r"\b[tb]\.Skip(?:f|Now)?\(|^\s*//\s*\+build\s+\S|^//go:build\s+\S"),
+    R: re.compile(
+        r"""\#\[ignore\b | \#\[should_panic\b | \#\[cfg_attr\([^\]]{0,200}\b(?:ignore|should_panic)\b
+          | \#!?\[cfg\((?:any\(\)|not\(all\(\)\)|not\(test\)|FALSE|false|never|disabled)
+          | \#!?\[cfg\(all\(test,\s*(?:any\(\)|not\(test\))
+          | \#!?\[cfg\((?:all\(test,\s*)?feature\s*=\s*"\w*(?:never|disable|ignore|skip|broken|off)\w*\"""",
+        re.VERBOSE,
+    ),
 }
 """What leaves a test out."""
+PROMISE = re.compile(r"\.todo\b|\btodo:|^\s*(?:it|test)\(\s*(?:'[^'(]*'|\"[^\"(]*\")\s*\);?\s*$|should_panic")
+"""Of these what leaves nothing out where the test is new: a test to be written, and one that is to end in a panic."""
 ONLY = re.compile(r"\b(?:it|test|describe|context|suite)\.only\b|\b(?:fit|fdescribe)\s*\(|[{,]\s*only:\s*true\b")
 """What leaves out all others."""
-DEPENDS = re.compile(r"\.(?:skipIf|runIf)\(|^\s*if\b|\?\s*(?:it|test|describe)\b")
+DEPENDS = re.compile(
+    r"\.(?:skipIf|runIf|todoIf)\((?!\s*(?:true|false|[01]|!0|!1|!!1|!false|!true)\s*\))"
+    r"|^\s*if\b(?!\s*\(?\s*(?:true|!false|1|1\s*={1,3}\s*1)\s*[){])|\?\s*(?:it|test|describe)\b"
+)
 """What hangs a skip on a condition."""
+BUILD = re.compile(r"^\s*//\s*\+build\s+(.{1,200})|^//go:build\s+(.{1,200})")
+"""What hangs a Go file on tags."""
 HEAD = {
-    S: re.compile(r"^\s*(?:[fx]?(?:it|test)|Deno\.test)(?:\.\w+(?:\([^'\"`]*\))?)*\s*\(\s*(['\"`])(.+?)\1"),
+    S: re.compile(r"^\s*(?:[fx]?(?:it|test)|Deno\.test)(?:\.\w+(?:\([^'\"`()]*\))?)*\s*\(\s*(['\"`])(.+?)\1"),
     G: re.compile(r"^func()\s+((?:Test|Example)\w+)\("),
     R: re.compile(r"^\s*(?:pub\s+)?(?:async\s+)?fn()\s+(\w+)\s*\("),
 }
@@ -124,7 +150,7 @@ STRICT = re.compile(
 )
 LOOSE = re.compile(
     r"\.(?:toBeDefined|toBeTruthy|toBeFalsy)\(|expect\.(?:anything|any)\(|assert\.(?:ok|NotNil|NotEmpty|True)\("
-    r"|require\.NotNil|assert!\("
+    r"|require\.NotNil|assert!\((?![^;]{0,200}\.abs\(\)\s*<)"
 )
 COMMENT = re.compile(r"^\s*(?://(?!go:build|\s*\+build)|/\*|\*(?!\w))")
 LEAVES = {

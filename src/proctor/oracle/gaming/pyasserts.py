@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from proctor.oracle.gaming import pysubjects, tolerances
 from proctor.oracle.gaming.change import Change, Found, found
 from proctor.oracle.gaming.syntax import Function, called, dotted, functions, is_true, same, shape
 from proctor.words import Gaming, Weight
 
 _CHECKING = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|should|must|compare)", re.IGNORECASE)
 _RAISING = ("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "deprecated_call", "assertLogs")
-_TOLERANCES = ("abs", "rel", "delta", "atol", "rtol", "rel_tol", "abs_tol", "tolerance", "places")
 _LOOSE = ("assertTrue", "assertIsNotNone", "assertIn", "assertGreaterEqual", "assertLessEqual", "assertIsInstance")
 _STRICT = ("assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertSequenceEqual", "assertIs")
 _MUCH = 10
@@ -40,6 +40,7 @@ def look(
             why = f"{name} had {len(had)} assertions and has {len(real)}"
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, node.lineno, why)
         yield from _looser(change, node, twin, name)
+    yield from pysubjects.look(change, old, new, tests, twins)
 
 
 def total(tests: Iterable[Function]) -> int:
@@ -157,6 +158,10 @@ def _is_print(node: ast.stmt) -> bool:
 def _looser(change: Change, node: Function, twin: Function, name: str) -> Iterator[Found]:
     """Wider tolerances, broader errors, weaker comparisons."""
     was, now = _tolerances(twin), _tolerances(node)
+    for key, value, wide in tolerances.of(node):
+        if wide and key not in was:
+            why = f"{name}: a tolerance of {value:g} ({key}) lets much pass"
+            yield found(change, Gaming.ASSERTION, Weight.SUSPICION, node.lineno, why)
     for key in was.keys() & now.keys():
         before, after = ((min if key == "places" else max)(values) for values in (was[key], now[key]))
         if after < before if key == "places" else after >= _MUCH * before > 0:
@@ -176,11 +181,8 @@ def _looser(change: Change, node: Function, twin: Function, name: str) -> Iterat
 
 def _tolerances(node: Function) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
-    for part in ast.walk(node):
-        if isinstance(part, ast.keyword) and part.arg in _TOLERANCES and isinstance(part.value, ast.Constant):
-            value = part.value.value
-            if isinstance(value, int | float):
-                found.setdefault(part.arg, []).append(float(value))
+    for key, value, _ in tolerances.of(node):
+        found.setdefault(key, []).append(value)
     return found
 
 

@@ -13,7 +13,7 @@ from proctor.oracle.gaming.syntax import (
     at_import,
     called,
     dotted,
-    is_true,
+    is_certain,
     on_lines,
     own,
     shape,
@@ -31,6 +31,7 @@ _PROGRAM = re.compile(r"\b(?:argparse|click|typer|docopt|fire)\b|__name__ == ['\
 _PROGRAMS = re.compile(r"(?:.*/)?(?:__main__|cli|main|manage|setup|noxfile|tasks|fabfile)\.py|(?:bin|scripts|tools)/.*")
 _ANYTHING = re.compile(r"any|wild|match|ignor|sentinel|always|placeholder", re.IGNORECASE)
 _FRAMEWORK = re.compile(r"(?:_?pytest|unittest|pluggy|builtins|TestCase|TestResult|TestSuite)\b")
+_COMPARES = ("__eq__", "__ne__")
 _ZERO = shape(ast.Constant(0))
 _TURNED = ("run", "__call__", "wasSuccessful", "addFailure", "addError", "runtest", "isinstance", "all", "skip", "fail")
 _PATCHES = (
@@ -49,7 +50,12 @@ def look(change: Change, new: ast.Module, gone: Collection[str]) -> Iterator[Fou
     fresh = [node for node in on_lines(new, change.added) if shape(node) not in gone]
     yield from _exits(change, new, fresh)
     for node in fresh:
-        yield from _equals(change, node, gone)
+        yield from _framework(change, node)
+    words = change.after or ""
+    if any(word in words for word in (*_COMPARES, "compare=False", "ANY")):
+        agreeing = _agreeing(new)
+        for node in ast.walk(new):
+            yield from _equals(change, node, gone, agreeing)
 
 
 # --- leaving --------------------------------------------------------------------------------------
@@ -137,31 +143,101 @@ def _soft(change: Change, name: str, home: Function | None, at_once: bool, quiet
 # --- agreeing with everything ---------------------------------------------------------------------
 
 
-def _equals(change: Change, node: ast.AST, gone: Collection[str]) -> Iterator[Found]:
+def _equals(change: Change, node: ast.AST, gone: Collection[str], agreeing: Collection[str]) -> Iterator[Found]:
+    """Objects that equal everything, on what lines of them ever; `agreeing` are functions that do."""
+    said: list[tuple[str, ast.AST, str]] = []
     if isinstance(node, ast.ClassDef):
-        for part in node.body:
-            if shape(part) not in gone and (name := _agrees(part)):
-                mild = change.is_test or _ANYTHING.search(node.name)
-                weight = Weight.SUSPICION if mild else Weight.TAMPERING
-                why = f"{node.name}.{name} gives one answer, whatever it is compared with"
-                yield found(change, Gaming.EQUAL, weight, part.lineno, why)
+        said += [(node.name, part, _agrees(part, agreeing)) for part in node.body]
+        if fields := _blind(node):
+            said.append((node.name, fields, "fields"))
+    elif isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        said += [
+            ("", key, _named(str(key.value), value, agreeing)) for key, value in pairs if isinstance(key, ast.Constant)
+        ]
+    elif isinstance(node, ast.Call):
+        said += [("", word, _named(word.arg or "", word.value, agreeing)) for word in node.keywords]
+        if called(node) == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
+            said.append((dotted(node.args[0]), node, _named(str(node.args[1].value), node.args[2], agreeing)))
     elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute):
+                said.append((dotted(target.value), node, _named(target.attr, node.value, agreeing)))
+    elif isinstance(node, ast.Return) and dotted(node.value) in ("ANY", "mock.ANY", "unittest.mock.ANY"):
+        said.append(("", node, "" if change.is_test else "ANY"))
+    numbers = {number for number, _ in change.added}
+    for owner, part, name in said:
+        first = getattr(part, "lineno", 0)
+        lines = [n for n in range(first, (getattr(part, "end_lineno", 0) or first) + 1) if n in numbers]
+        if name and lines and shape(part) not in gone:
+            mild = change.is_test or _ANYTHING.search(owner)
+            weight = Weight.SUSPICION if mild else Weight.TAMPERING
+            why = f"{owner}{'.' * bool(owner)}{name} gives one answer, whatever it is compared with"
+            yield found(change, Gaming.EQUAL, weight, lines[0], why)
+
+
+def _agrees(node: ast.stmt, agreeing: Collection[str]) -> str:
+    """The name of a comparison of a class that ignores what it is given."""
+    if isinstance(node, FUNCTIONS):
+        return node.name if node.name in _COMPARES and _gives(node, node.name == "__eq__") else ""
+    if isinstance(node, ast.Assign):
+        return next((name for one in node.targets if (name := _named(dotted(one), node.value, agreeing))), "")
+    return ""
+
+
+def _named(name: str, value: ast.expr, agreeing: Collection[str]) -> str:
+    """The name of a comparison that something is given for, if that ignores what it is given."""
+    if name not in _COMPARES:
+        return ""
+    wanted = name == "__eq__"
+    if isinstance(value, ast.Lambda):
+        return name if _is_always(value.body, wanted) else ""
+    if isinstance(value, ast.Call) and called(value) in ("Mock", "MagicMock"):
+        given = next((word.value for word in value.keywords if word.arg == "return_value"), None)
+        return name if _is_always(given, wanted) else ""
+    return name if wanted and dotted(value) in agreeing else ""
+
+
+def _gives(node: Function, wanted: bool) -> bool:
+    """Whether a function gives one answer on every way out."""
+    ways = [part for part in ast.walk(node) if isinstance(part, ast.Return)]
+    return bool(ways) and all(_is_always(part.value, wanted) for part in ways)
+
+
+def _is_always(value: ast.expr | None, wanted: bool) -> bool:
+    return is_certain(value) if wanted else isinstance(value, ast.Constant) and value.value in (False, 0)
+
+
+def _agreeing(new: ast.Module) -> frozenset[str]:
+    """The functions and lambdas of a file that say yes to everything."""
+    names = {node.name for node in ast.walk(new) if isinstance(node, FUNCTIONS) and _gives(node, True)}
+    for node in ast.walk(new):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and is_certain(node.value.body):
+            names |= {dotted(target) for target in node.targets}
+    return frozenset(names)
+
+
+def _blind(node: ast.ClassDef) -> ast.AST | None:
+    """The first field of a data class of which no field is compared."""
+    fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    if not fields or not any(dotted(one).endswith("dataclass") for one in node.decorator_list):
+        return None
+    off = shape(ast.Constant(False))
+    blind = all(
+        isinstance(part.value, ast.Call)
+        and any(word.arg == "compare" and shape(word.value) == off for word in part.value.keywords)
+        for part in fields
+    )
+    return fields[0] if blind else None
+
+
+def _framework(change: Change, node: ast.AST) -> Iterator[Found]:
+    if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _replaced(change, dotted(target), node.lineno)
     elif isinstance(node, ast.Call) and dotted(node) in _PATCHES:
         words = [dotted(one) or (str(one.value) if isinstance(one, ast.Constant) else "") for one in node.args[:2]]
         yield from _replaced(change, ".".join(words), node.lineno)
-
-
-def _agrees(node: ast.stmt) -> str:
-    """The name of a comparison that ignores what it is given."""
-    if isinstance(node, FUNCTIONS) and node.name in ("__eq__", "__ne__"):
-        body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-        if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Constant):
-            return node.name if bool(body[0].value.value) is (node.name == "__eq__") else ""
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and is_true(node.value.body):
-        return next((name for target in node.targets if (name := dotted(target)) == "__eq__"), "")
-    return ""
 
 
 def _replaced(change: Change, name: str, line: int) -> Iterator[Found]:

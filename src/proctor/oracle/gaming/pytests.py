@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from proctor.oracle.gaming import pyasserts
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, functions, is_true, own, parsed, shape, text_of
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, functions, is_certain, own, parsed, shape, text_of
 from proctor.words import Gaming, Weight
 
 _SKIPS = re.compile(r"(?:.*\.)?(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure|SkipTest|skipTest|importorskip)")
@@ -95,7 +95,7 @@ def _twins(before: dict[str, Function], after: dict[str, Function]) -> dict[str,
 
 def _skips(change: Change, node: Function, twin: Function | None, name: str) -> Iterator[Found]:
     known = Counter(text for text, _, _ in _marks(twin)) if twin else Counter()
-    for text, line, depends in _marks(node):
+    for text, line, depends in _marks(node, twin):
         if known[text] > 0:
             known[text] -= 1
         elif twin is not None:
@@ -105,14 +105,31 @@ def _skips(change: Change, node: Function, twin: Function | None, name: str) -> 
             yield found(change, Gaming.SKIP, Weight.SUSPICION, line, f"the new {name} has {text}")
 
 
-def _marks(node: Function) -> Iterator[tuple[str, int, bool]]:
-    """What leaves a test out: its text, line, and whether it hangs on a condition."""
+def _marks(node: Function, twin: Function | None = None) -> Iterator[tuple[str, int, bool]]:
+    """What leaves a test out: its text, line, and whether it hangs on a condition. `twin` is the test that it was."""
     for mark in node.decorator_list:
         name = dotted(mark)
         if _SKIPS.fullmatch(name):
             yield text_of(mark), mark.lineno, _depends(mark, name)
+        elif name.endswith("parametrize") and isinstance(mark, ast.Call):
+            yield from _rows(mark, twin)
     for statement in node.body:
         yield from _body_skips(statement, False)
+
+
+def _rows(mark: ast.Call, twin: Function | None) -> Iterator[tuple[str, int, bool]]:
+    """Rows of parameters that are left out, and a table of none: then the test is not run."""
+    if len(mark.args) > 1 and isinstance(mark.args[1], ast.List | ast.Tuple) and not mark.args[1].elts:
+        yield text_of(mark), mark.lineno, False
+    known = {text_of(part) for old in (twin.decorator_list if twin else ()) for part in ast.walk(old)}
+    for part in ast.walk(mark):
+        if not isinstance(part, ast.Call):
+            continue
+        marks = [word.value for word in part.keywords if word.arg == "marks"]
+        for one in marks[0].elts if marks and isinstance(marks[0], ast.List | ast.Tuple) else marks:
+            row = part.args[0] if len(part.args) == 1 else ast.Tuple(part.args, ast.Load())
+            if _SKIPS.fullmatch(dotted(one)) and not _depends(one, dotted(one)):
+                yield text_of(part), one.lineno, text_of(row) not in known
 
 
 def _body_skips(statement: ast.stmt, inside: bool) -> Iterator[tuple[str, int, bool]]:
@@ -121,7 +138,7 @@ def _body_skips(statement: ast.stmt, inside: bool) -> Iterator[tuple[str, int, b
             yield text_of(part), statement.lineno, inside or dotted(part).endswith(_DEPENDS)
             break
     conditional = isinstance(statement, ast.If | ast.Try | ast.Match | ast.For | ast.While)
-    if isinstance(statement, ast.If) and is_true(statement.test):
+    if isinstance(statement, ast.If) and is_certain(statement.test):
         conditional = False
     for child in ast.iter_child_nodes(statement):
         inner = child.body if isinstance(child, ast.ExceptHandler | ast.match_case) else [child]
@@ -137,8 +154,8 @@ def _depends(mark: ast.expr, name: str) -> bool:
     if name.endswith("skipUnless"):
         return not (isinstance(condition, ast.Constant) and not condition.value)
     if name.endswith(_DEPENDS):
-        return not is_true(condition)
-    return name.endswith("xfail") and condition is not None and not is_true(condition)
+        return not is_certain(condition)
+    return name.endswith("xfail") and condition is not None and not is_certain(condition)
 
 
 def _module_skips(change: Change, old: ast.Module | None, new: ast.Module) -> Iterator[Found]:

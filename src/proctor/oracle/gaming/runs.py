@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from proctor.oracle.gaming import masks
 from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed
 from proctor.words import Gaming, Weight
 
@@ -18,19 +19,23 @@ _TESTS = re.compile(
 )
 _LINTS = re.compile(r"\b(?:ruff check|mypy|pyright|flake8|pylint|eslint|tsc|golangci-lint|staticcheck|shellcheck)\b")
 _FIXES = re.compile(r"--fix\b|--write\b|\bformat\b|\bfmt\b")
-_MASK = re.compile(
-    r"\s*(?:\|\|\s*(?:true|:|exit 0|echo\b[^|;&]*|/bin/true)|;\s*(?:true|:|exit 0|/bin/true))\s*(?=$|['\"`;)}&]|\\$)"
-)
 _NARROWS = re.compile(
-    r"--passWithNoTests\b|--pass-with-no-tests\b|--deselect\b|--ignore(?:-glob)?=|\s-k\s|--testPathIgnorePatterns"
+    r"--passWithNoTests\b|--pass-with-no-tests\b|--deselect\b|--ignore(?:-glob)?=|(?<!make)(?<!MAKE[)}])\s-k\s|--testPathIgnorePatterns"
     r"|--exit-zero\b|--skip\b|\s-run\s|--maxfail=0|-p no:\S+|\s-i\s*$|--collect-only\b|--no-run\b"
 )
 _TARGET = re.compile(r"^([\w./-]*(?:test|check|verify|ci|lint)[\w./-]*)\s*:(?!=)")
 _NOTHING = re.compile(r"@?-?\s*(?:true|:|exit 0|echo\b[^|;&]*|printf\b[^|;&]*|/bin/true)?\s*$")
-_ALLOWS = re.compile(r"^\s*(?:-\s*)?(?:continue-on-error|allow_failure)\s*:\s*(?:true|yes)\b")
+_ALLOWS = re.compile(
+    r"^\s*(?:-\s*)?['\"]?(?:continue-on-error|continueOnError|allow_failure|ignore_errors?|ignore_failure|ignore_outcome)['\"]?"
+    r"\s*[:=]\s*(?:['\"]|\$\{\{\s*)?(?:true|yes|always\(\))|^\s*allow_failure\s*:\s*$"
+)
 _NO_COMMAND = re.compile(r"\s*(?:-\s*)?(?:if|name|uses|needs|id|key|files?|path|with|env)\s*:")
 _OFF = re.compile(r"^\s*(?:-\s*)?if\s*:\s*(?:\$\{\{\s*)?(?:false|0)\b|^\s*when\s*:\s*(?:never|manual)\b")
 
+
+_DASH = re.compile(r"(?:\t| {2,})(?:-@?|@-)\s*[\w$./]")
+_NEAR = 12
+"""Lines after a command of a script in which its check may stand."""
 
 _PROGRAMS = frozenset(
     """grep egrep fgrep sed awk diff cmp cat head tail sort uniq wc cut tr find xargs jq curl git timeout env
@@ -57,6 +62,7 @@ def look(change: Change) -> Iterator[Found]:
         case Language.MAKE:
             yield from _lines(change)
             yield from _targets(change)
+            yield from _traps(change)
             yield from _gone(change)
         case Language.SHELL:
             yield from _lines(change)
@@ -64,6 +70,7 @@ def look(change: Change) -> Iterator[Found]:
             yield from _gone(change)
         case Language.CI:
             yield from _lines(change)
+            yield from _traps(change)
             yield from _steps(change)
             yield from _gone(change)
 
@@ -77,6 +84,7 @@ def _gone(change: Change) -> Iterator[Found]:
 
 def is_check(line: str) -> bool:
     """Whether a command line runs tests."""
+    line = re.sub(r"\$[({]MAKE[)}]", "make", line)
     return bool(_TESTS.search(line)) and not re.search(
         r"\b(?:pip|npm|apt|brew|go|cargo|uv|pnpm|yarn) (?:install|add|get|ci|i)\b", line
     )
@@ -84,22 +92,44 @@ def is_check(line: str) -> bool:
 
 def _lines(change: Change) -> Iterator[Found]:
     """Checks whose failure is masked, or that run less than they did."""
-    before = {_bare(line) for line in change.old}
-    gone = [squeezed(line) for _, line in change.removed]
-    for number, text in change.added:
-        line = text[:1_000]
-        if line.lstrip().startswith("#"):
+    before = {_bare(line[:1_000]) for line in change.old} - {""}
+    kept = {squeezed(line[:1_000]) for line in change.old}
+    gone = [squeezed(line[:1_000]) for _, line in change.removed]
+    lost = any(is_check(line) for line in gone)
+    for number, whole in change.added:
+        line = whole[:1_000]
+        short = squeezed(line)
+        if short.startswith("#") or short in kept:
             continue
-        bare = _bare(line)
-        masked = _MASK.search(line) or (change.language is Language.MAKE and re.match(r"\t@?-", line))
-        if masked and bare in before and not any(squeezed(old) == squeezed(line) for old in change.old):
-            lint = bool(_LINTS.search(line)) and not _FIXES.search(line)
-            if is_check(line) or lint or _named(change, number):
-                yield found(change, Gaming.MASKED, T, number, "a check that failed the run does so no more")
-        elif masked and is_check(line):
-            yield found(change, Gaming.MASKED, W, number, "a check whose failure is masked")
+        if said := _masked(change, number, line, before, lost):
+            yield found(change, Gaming.MASKED, said[0], number, said[1])
         elif is_check(line) and (option := _NARROWS.search(line)) and _is_new(option[0].strip(), gone):
             yield found(change, Gaming.SKIP, W, number, f"the check runs with {option[0].strip()}")
+        elif change.path.endswith(".bats") and re.match(r"skip\b", short):
+            yield found(change, Gaming.SKIP, T if change.before else W, number, "a test is left out")
+
+
+def _masked(change: Change, number: int, line: str, before: set[str], lost: bool) -> tuple[Weight, str] | None:
+    """How a command's failure is kept from whoever runs it. `before` is what was run, bare; `lost` whether a check is
+    not run as it was."""
+    short, text = squeezed(line), change.after or ""
+    mask = masks.mask(short)
+    if mask.strip() == "&" and re.search(r"\bwait\b", text):
+        mask = ""
+    dash = change.language is Language.MAKE and _DASH.match(line)
+    if mask or dash or (masks.ignores(short) and is_check(masks.bare(short))):
+        lint = bool(_LINTS.search(line)) and not _FIXES.search(line)
+        if (is_check(line) or lint or _named(change, number)) and _bare(line) in before:
+            return T, "a check that failed the run does so no more"
+        return (W, "a check whose failure is masked") if is_check(line) else None
+    piped = "" if ".gitlab-ci" in change.path else masks.pipe(short, text)
+    if is_check(piped) and (_bare(piped) in before or lost):
+        return T if _bare(piped) in before else W, "a check whose status is lost in a pipe"
+    if not is_check(line):
+        return None
+    if (command := masks.swallowed(change.new, number)) and _bare(command) in before:
+        return T, "a check whose failure leads to nothing"
+    return (W, "a check whose status is lost in another command") if lost and masks.is_wrapped(line) else None
 
 
 def _is_new(option: str, gone: list[str]) -> bool:
@@ -108,7 +138,9 @@ def _is_new(option: str, gone: list[str]) -> bool:
 
 
 def _bare(line: str) -> str:
-    return squeezed(re.sub(r"^\t@?-\s*", "", _MASK.sub("", line)).lstrip("@\t "))
+    """A command as it is run, without what masks its failure and what a make or a CI file puts before it."""
+    plain = masks.bare(re.sub(r"^\s*@?-?@?\s*", "", squeezed(line)))
+    return re.sub(r"^(?:run|script):\s?", "", plain)
 
 
 def _named(change: Change, number: int) -> bool:
@@ -131,7 +163,7 @@ def _script(change: Change) -> Iterator[Found]:
             if text == "exit" or (last and _propagates(change)):
                 continue
             yield found(change, Gaming.EXIT, T, number, "the script leaves with success, whatever its checks say")
-        elif re.match(r"trap\s+(['\"]).*\bexit 0\b.*\1\s+(?:EXIT|0|ERR)", text):
+        elif masks.leaves(text[:1_000], change.new):
             yield found(change, Gaming.EXIT, weight, number, "the script leaves with success, whatever its checks say")
         elif re.fullmatch(r"set \+e.*|set \+o errexit", text):
             rest = "\n".join(change.new[number:])
@@ -144,6 +176,23 @@ def _script(change: Change) -> Iterator[Found]:
         yield found(change, Gaming.MASKED, T, number, "failed checks do not end the script any more", gone=True)
 
 
+def _traps(change: Change) -> Iterator[Found]:
+    """What a file that holds scripts among other things does to the end of one that runs checks."""
+    checks = [
+        number for number, line in enumerate(change.new, 1) if is_check(line) and not line.lstrip().startswith("#")
+    ]
+    for number, line in change.added:
+        text = re.sub(r"^(?:- )?(?:run|script): ?|^- ", "", line.strip()[:1_000])
+        near = any(0 <= check - number <= _NEAR for check in checks)
+        weight = T if change.before is not None else W
+        if near and masks.leaves(text, change.new):
+            yield found(change, Gaming.EXIT, weight, number, "the script leaves with success, whatever its checks say")
+        elif near and re.match(r"set \+e\b|set \+o errexit\b", text):
+            rest = "\n".join(change.new[number : number + 2 * _NEAR])
+            if not re.search(r"\$\?|PIPESTATUS|set -\w*e", rest):
+                yield found(change, Gaming.MASKED, weight, number, "failed checks do not end the script any more")
+
+
 def _propagates(change: Change) -> bool:
     """Whether a script ends at the first failure, so that a success at its end is earned."""
     return any(re.match(r"\s*set -\w*e|\s*set -o errexit|#!.*\s-\w*e", line) for line in change.new)
@@ -152,7 +201,13 @@ def _propagates(change: Change) -> bool:
 def _targets(change: Change) -> Iterator[Found]:
     """Targets of a make file that ran checks and do nothing now, and failures that make ignores."""
     for number, line in change.added:
-        if re.match(r"\.IGNORE\s*:|MAKEFLAGS\s*[+:]?=.*(?:-i\b|--ignore-errors)", line) and change.before is not None:
+        if (
+            re.match(
+                r"\.IGNORE\s*:|(?:export\s+)?MAKEFLAGS\s*[+:?]?=\s*(?:.*\s)?(?:-?[a-z]?i[a-z]?|--ignore-errors)(?:\s|$)",
+                line[:1_000],
+            )
+            and change.before is not None
+        ):
             yield found(change, Gaming.MASKED, T, number, "make ignores failures")
     old, new = _recipes(change.old), _recipes(change.new)
     for name, (number, recipe) in new.items():
@@ -218,8 +273,12 @@ def _package(change: Change) -> Iterator[Found]:
         if not re.search(r"test|check|lint|verify|ci", name) or command == was:
             continue
         number = next((n for n, line in enumerate(change.new, 1) if f'"{name}"' in line), 0)
-        if _MASK.search(command) and is_check(command):
-            yield found(change, Gaming.MASKED, T if is_check(was) else W, number, f"the script {name} masks a failure")
+        masked = masks.mask(squeezed(command)) and (
+            is_check(command) or (_LINTS.search(command) and _LINTS.search(was))
+        )
+        if masked or (is_check(was) and is_check(masks.pipe(squeezed(command), command))):
+            weight = T if is_check(was) or _LINTS.search(was) else W
+            yield found(change, Gaming.MASKED, weight, number, f"the script {name} masks a failure")
         elif is_check(was) and _NOTHING.match(command):
             yield found(change, Gaming.MASKED, T, number, f"the script {name} ran a check and does so no more")
         elif is_check(was) and (option := _NARROWS.search(command)) and option[0] not in was:

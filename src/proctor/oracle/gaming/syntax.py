@@ -87,6 +87,19 @@ def is_true(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and bool(node.value) and not isinstance(node.value, str)
 
 
+def is_certain(node: ast.AST | None) -> bool:
+    """Whether an expression is true whatever happens: a constant, or one in other words."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return isinstance(node.operand, ast.Constant) and not node.operand.value
+    if isinstance(node, ast.BoolOp):
+        return (any if isinstance(node.op, ast.Or) else all)(map(is_certain, node.values))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.Is):
+        return not isinstance(node.left, ast.Call) and same(node.left, node.comparators[0])
+    if isinstance(node, ast.Call) and len(node.args) == 1 and dotted(node) == "bool":
+        return is_certain(node.args[0])
+    return is_true(node)
+
+
 def documents(tree: ast.AST) -> set[int]:
     """The constants that are docstrings, by identity."""
     return {
