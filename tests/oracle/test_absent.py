@@ -25,7 +25,10 @@ from .project import Project
         ("python -m nosuch", "/usr/bin/python3: No module named nosuch", "", ("module nosuch", True)),
         ("python -m nosuch.cli", "python: No module named nosuch.cli", "Write add", ("module nosuch.cli", True)),
         ("python -m mypy", "/usr/bin/python3: No module named mypy", "Make mypy pass", ("module mypy", True)),
-        ("npx vitest", "npm error code ENOTCACHED", "", ("npm", True)),
+        ("npx vitest", "npm error code ENOTCACHED", "", ("what it needs was not fetched", True)),
+        ("go test", "a_test.go:2:5: no required module provides package x.org/y; to add it:", "", ("x.org/y", True)),
+        ("go test", "a_test.go:2:5: no required module provides package x.org/y; to add it:", "x.org/y", ("x", False)),
+        ("go test", "a_test.go:2:5: no required module provides package ex.org/calc/y; to add it:", "", None),
         ("python -m greet", "/usr/bin/python3: No module named greet", "Write greet.py", ("module greet", False)),
         (
             "python -m greet",
@@ -53,6 +56,7 @@ def test_g2_what_a_check_starts_and_nobody_at_work_could_bring_says_nothing_of_t
 ) -> None:
     project.write("Makefile", "lint:\n\tnosuch --all || exit 1\n")
     project.write("deploy.sh", "ehco done\n")
+    project.write("go.mod", "module ex.org/calc\n")
     project.freeze("tests")
     log = project.write("log", f"one line\n{said}\nanother\n")
     result = CheckResult(tuple(shlex.split(run)), Verdict.FAILED, "exit code 1", log=str(log))

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from proctor.oracle.absent import Lack, lack
 from proctor.oracle.check import Judgement, compare
 from proctor.words import Verdict
 
 from .project import Project
-from .tools import JEST, TOOLS, VITEST, Tool, lend, packages
+from .tools import CARGO, GO, JEST, TOOLS, VITEST, Tool, lend, packages
 
 pytestmark = pytest.mark.oracle
 every = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 node = pytest.mark.parametrize("tool", [JEST, VITEST], ids=lambda tool: tool.name)
 PROGRAMS = {"jest": ("node_modules/jest/bin/jest.js",), "vitest": ("node_modules/vitest/vitest.mjs", "run")}
 LONG = 180.0
+UNFETCHED = (
+    replace(
+        GO,
+        head=GO.head.replace('"testing"', '(\n\t_ "example.org/nosuch"\n\t"testing"\n)'),
+        broken_id="example.org/nosuch",
+        unloadable="go mod tidy",
+    ),
+    replace(
+        CARGO,
+        files={"Cargo.toml": CARGO.files["Cargo.toml"] + '[dev-dependencies]\nnosuch-crate = "1"\n'},
+        broken_id="nosuch-crate",
+        unloadable="cargo fetch",
+    ),
+    replace(JEST, name="npx", broken_id="what it needs", unloadable="npm ci"),
+)
+"""Projects that need what is not on this machine; with its name, and what would bring it."""
 
 
 @pytest.fixture(scope="session")
@@ -95,11 +113,23 @@ def test_tests_that_cannot_be_loaded_stand_for_what_they_hold(tool: Tool, place:
     freeze(place, tool)
     before = judge(place, tool)
     assert (before.verdict, before.failing) == (Verdict.FAILED, (tool.broken_id,)), before
+    assert lack(before.results[0], place.workspace, place.frozen, []) is None
     tool.write(place, "+")
     freeze(place, tool)
     after = judge(place, tool)
     assert after.verdict is Verdict.PASSED
     assert compare(before, after) is after
+
+
+@pytest.mark.parametrize("tool", UNFETCHED, ids=lambda tool: tool.name)
+def test_g2_what_was_not_fetched_is_told_from_what_the_work_is_to_bring(tool: Tool, place: Project) -> None:
+    tool.write(place)
+    freeze(place, tool)
+    result = judge(place, tool).results[0]
+    lacking = lack(result, place.workspace, place.frozen, ["Write add"])
+    assert result.verdict is Verdict.FAILED
+    assert result.seconds < LONG / 3
+    assert lacking == Lack(f"{tool.broken_id} was not fetched, and a check has no network: run {tool.unloadable}", True)
 
 
 @every

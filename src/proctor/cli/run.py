@@ -138,7 +138,7 @@ def trouble(client: Client) -> str:
             case IterationEnded(detail=detail) if detail:
                 said = detail
             case Judged(verdict=Verdict.INFRA, reason=reason, log=log):
-                said = f"the check gives no verdict: {reason}; see {log}"
+                said = f"the check gives no verdict: {reason}" + (f"; see {log}" if log else "")
     return safe_line(said, 500)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from proctor.oracle import discovery, mentions, tamper
 from proctor.oracle.bench import CheckResult
 from proctor.oracle.frozen import Frozen
+from proctor.oracle.unfetched import unfetched
 from proctor.words import Verdict
 
 _TAIL = 64 << 10
@@ -36,7 +37,7 @@ _PROGRAM = re.compile(
 _MODULE = re.compile(rb"^(?:\S*/)?(?:python|pypy)[\d.]*: No module named '?([\w.]{1,200})'?\r?$", re.MULTILINE)
 _IMPORTED = re.compile(rb"^ModuleNotFoundError: No module named '([\w.]{1,200})'\r?$", re.MULTILINE)
 _FILE = re.compile(rb"^FileNotFoundError: \[Errno 2\] No such file or directory: '" + _NAME + rb"'\r?$", re.MULTILINE)
-_UNFETCHED = re.compile(rb"^npm (?:ERR!|error) code (ENOTCACHED|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\r?$", re.MULTILINE)
+_GO_MODULE = re.compile(rb"^module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
 _WORD = re.compile(r"[\w.+-]+")
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "Cargo.toml", "go.mod")
 
@@ -57,13 +58,16 @@ class Lack:
 
 def lack(result: CheckResult, workspace: Path, frozen: Frozen, told: Iterable[str]) -> Lack | None:
     """What the check of a result lacks, where it failed and says so. `told` is what the task asks for."""
-    if result.verdict is not Verdict.FAILED or result.tests or not result.log:
+    if result.verdict is not Verdict.FAILED or not result.log:
         return None
     output = _end(Path(result.log))
-    named = set(_words(result.run))
-    if found := _UNFETCHED.search(output):
-        return Lack(f"npm has not fetched what it starts ({found[1].decode()})", True)
     told = [_without(result.run, text) for text in told]
+    if missing := unfetched(output, _go_modules(workspace), bool(result.tests)):
+        what = f"{missing.name or 'what it needs'} was not fetched, and a check has no network: {missing.fix}"
+        return Lack(what, missing.asked or not any(missing.name in text for text in told))
+    if result.tests:
+        return None
+    named = set(_words(result.run))
     for kind, name, certain in _missing(output):
         ours = name in named or (kind == "program" and name in _scripts(frozen))
         if ours or not certain:
@@ -119,6 +123,12 @@ def _is_provided(name: str, workspace: Path, told: Iterable[str]) -> bool:
         for path, _ in discovery.walk(workspace, lenient=True)
         for part in path.split("/")
     )
+
+
+def _go_modules(workspace: Path) -> set[str]:
+    """The modules of Go that the workspace holds, at its top or in a folder there."""
+    files = (*workspace.glob("go.mod"), *workspace.glob("*/go.mod"))
+    return {name.decode(errors="replace") for file in files for name in _GO_MODULE.findall(tamper.read(file))}
 
 
 def _end(place: Path) -> bytes:

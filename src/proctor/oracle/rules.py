@@ -96,7 +96,7 @@ def behind_link(argv: Sequence[str], tree: Path, workspace: Path, frozen: Frozen
 
 def hold(check: CheckFact, output: Text, tree: Path, frozen: Frozen) -> None:
     """See that the rules about output and files hold in a tree in which the check has ended; Broken where not."""
-    kept = {path: _kept(frozen, key, path) for key, path in check.files.items()}
+    kept = {path: _kept(frozen, key, path, tree) for key, path in check.files.items()}
     rule = check.expected
     questions = _looked_into(output, rule.text, rule.regex)
     if rule.golden:
@@ -162,15 +162,17 @@ _Kept = tuple[Path, str]
 """Where a frozen file's bytes are, and their hash."""
 
 
-def _kept(frozen: Frozen, key: str, path: str) -> _Kept:
+def _kept(frozen: Frozen, key: str, path: str, tree: Path) -> _Kept:
     """What was frozen of a file that a check compares with; Broken where that is no file."""
     item = frozen.by_path.get(path)
     if item is not None and item.link is None:
         return frozen.content(item), item.digest
     if item is not None:
         why = "is a link; name the file that it leads to"
-    elif path in frozen.skipped or any(is_within(other, (path,)) for other in frozen.by_path):
-        why = "is no file; name one"
+    elif os.path.isdir(tree / path) or any(is_within(other, (path,)) for other in frozen.by_path):
+        why = "is a folder; name a file in it"
+    elif path in frozen.skipped:
+        why = "is no regular file; name one"
     else:
         why = "was not there when the checks were frozen; put it there, and under state.protect"
     raise Broken(Verdict.INFRA, f"{key}: {path} {why}")

@@ -192,7 +192,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
         return False
     if never_ran(judgement):
         s.append(replace(row, verdict=Verdict.INFRA))
-        fix = f"install what it runs, name it in the task if it is the work, or give it another; see {judgement.log}"
+        fix = f"install what it runs, name it in the task if it is the work, or give it another{see(judgement.log)}"
         raise Unrecoverable(f"task {task.id}: its check cannot be run: {row.reason}; {fix}", "oracle")
     if judgement.verdict in (Verdict.TIMEOUT, Verdict.UNSTABLE):
         why = f"the check gives no clear verdict before the work: {judgement.reason}"
@@ -231,6 +231,11 @@ def _told(s: Session, task: TaskState | None) -> Iterator[str]:
     for path in filter(None, (task.spec if task else None, s.terms.contract.state.plan)):
         with contextlib.suppress(UsageError):
             yield files.read_optional(s.workspace, path) or ""
+
+
+def see(log: str) -> str:
+    """Where more is said, as the end of a line; a check that did not start has no log."""
+    return f"; see {log}" if log else ""
 
 
 def never_ran(judgement: Judgement) -> bool:

@@ -36,7 +36,7 @@ async def smoke(s: Session) -> None:
     ran = s.state.smoked or (s.state.broken is not None and s.state.broken.verdict is not Verdict.INFRA)
     if judgement.verdict is Verdict.INFRA or (judging.never_ran(judgement) and not ran):
         s.append(replace(row, verdict=Verdict.INFRA))
-        fix = f"install what it runs, or name another; see {judgement.log}"
+        fix = f"install what it runs, or name another{judging.see(judgement.log)}"
         raise Unrecoverable(f"progress.smoke: it cannot be run: {row.reason}; {fix}", "oracle")
     s.append(row)
 
