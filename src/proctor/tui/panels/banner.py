@@ -127,7 +127,8 @@ def _ceiling(view: View) -> Banner:
     elif room:
         headline = f"{str(state.status).capitalize()}: {fmt.LABEL[dimension]} {spent}{whole}, too little left to go on"
     verified = f"{view.verified} of {counted(len(state.tasks), 'task')} verified"
-    text = f"the contract says {action}; {verified}, and that stays"
+    stays = f"{verified}, and that stays" if view.verified else "no task is verified yet"
+    text = f"the contract says {action}; {stays}"
     others: Verbs = (("budget", "budget"), ("rollback", "back"))
     raised: Verbs = (("extend", "raise the ceiling …"), ("resume", "then go on"))
     verbs = (("resume", "go on"), ("extend", "extend …"), *others) if room_again else (*raised, *others)

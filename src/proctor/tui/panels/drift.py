@@ -71,13 +71,13 @@ def _found(word: str, why: str, findings: tuple[Finding, ...]) -> Warned:
     return Warned(word, why, paths, hunks=tuple(one.hunk for one in findings))
 
 
-def page(view: View) -> list[str]:
+def page(view: View, room: int = 1_000) -> list[str]:
     """Every warning with its reason and all of its paths, to be read."""
     found: list[str] = []
     for word, why, paths, more, hunks in warnings(view):
-        found += [*([""] if found else []), f"{word} {len(paths) + more:,}", why]
+        found += [*([""] if found else []), f"{word} {len(paths) + more:,}", *wrap(why, room, 3)]
         for path, hunk in zip_longest(paths, hunks, fillvalue=""):
-            found.append(f"  {safe_line(path, 4096)}")
+            found += [f"  {row}" for row in wrap(safe_line(path, 4096), room - 2, 60)]
             found += [f"  {HUNK} {line}" for line in safe_block(hunk).splitlines()]
         found += [f"  and {more:,} more"] if more else []
     return found or ["Nothing is to be looked at."]

@@ -171,7 +171,8 @@ def _tail(view: View, gauges: Sequence[Gauge], *, paced: bool) -> list[Line]:
     dimensions = (*(gauge.dimension for gauge in gauges), Dimension.TOKENS)
     burning = next((dimension for dimension in dimensions if pace(view, dimension)), None)
     if burning and not paced:
-        found.append(line(("burn     ", Role.DIM), pace(view, burning), (f" {_mark(view, burning)}", Role.DIM)))
+        what = f" {fmt.LABEL[burning]} {_mark(view, burning)}".rstrip()
+        found.append(line(("burn     ", Role.DIM), pace(view, burning), (what, Role.DIM)))
     left = {g.dimension: s for g in gauges if g.level is not Level.HARD and (s := view.rate("exhaustion", g.dimension))}
     if left and view.status is SessionStatus.RUNNING and view.settled:
         first = min(left, key=lambda dimension: left[dimension])

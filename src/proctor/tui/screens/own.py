@@ -45,7 +45,8 @@ def diff(screen: Session) -> None:
 
 def warnings(screen: Session) -> None:
     """Every warning with its reason and all of its paths."""
-    _follow(screen, "Look at these", "warnings", lambda: page(screen.proctor.view), page_line)
+    room = screen.size.width - 8
+    _follow(screen, "Look at these", "warnings", lambda: page(screen.proctor.view, room), page_line)
 
 
 def checks(screen: Session) -> None:
