@@ -67,7 +67,7 @@ def test_a_false_claim_is_suspect_until_a_true_one_and_many_of_them_fire() -> No
     journal.iteration(1, claim="")
     journal.iteration(1, Verdict.PASSED, "Done")
     said = journal.of(Drift.PREMATURE_VICTORY)
-    assert (said.light, said.why) == (Light.QUIET, "1 of 2 claims false (50 %)")
+    assert (said.light, said.why) == (Light.QUIET, "1 of 2 claims false (50 %); the last one was true")
     for _ in range(2):
         journal.iteration(2, claim="finished")
     said = journal.of(Drift.PREMATURE_VICTORY)
@@ -220,6 +220,16 @@ def test_a_task_that_costs_many_times_the_median_is_narrowed_then_parks_each_tim
     assert task.narrow
     assert drift.told([said], 4)
     assert not drift.told([said], 5)
+
+
+def test_a_claim_counts_whatever_is_said_of_other_tasks_beside_it() -> None:
+    journal = Journal()
+    for others in ((), (2, 3)):
+        number = journal.state.iteration + 1
+        journal.write(ev.IterationStarted(iteration=number, task=1, key="k"))
+        journal.write(*(ev.ClaimRecorded(iteration=number, task=task, status="done") for task in (1, *others)))
+        journal.write(ev.Judged(iteration=number, task=1, phase=Phase.WORK, verdict=Verdict.FAILED))
+    assert (journal.state.drift.false, journal.state.drift.claimed) == (2, 2)
 
 
 def test_rising_spend_is_suspect_and_few_tasks_say_nothing() -> None:

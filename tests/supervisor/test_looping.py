@@ -99,14 +99,22 @@ def test_a_worker_that_says_nothing_is_seen_through_the_gateway_and_a_repeated_r
     assert stage.rows[0].evidence[1] == "shell ls"
 
 
-@pytest.mark.parametrize("hears", [True, False])
-def test_what_the_worker_tells_itself_is_not_counted_again_at_the_gateway(hears: bool) -> None:
-    stage = Stage("command" if hears else "claude")
-    if hears:
-        stage.call("b.py")
+def test_what_a_known_agent_tells_is_not_looked_for_at_the_gateway() -> None:
+    stage = Stage("claude")
     for turn in range(9):
         stage.watch.exchanged([Exchange(f"{turn}", "bash", {"command": "ls"}, "a.py")])
     assert stage.rows == []
+
+
+@pytest.mark.parametrize("told", ["ls", "something else"])
+def test_what_a_worker_tells_counts_not_twice_and_hides_nothing_that_the_gateway_sees(told: str) -> None:
+    stage = Stage()
+    for turn in range(3):
+        stage.call(told)
+        stage.watch.exchanged([Exchange(f"{turn}", "bash", {"command": "ls"}, "a.py")])
+    assert stage.rows == []
+    stage.watch.exchanged([Exchange("3", "bash", {"command": "ls"}, "a.py")])
+    assert [row.rule for row in stage.rows] == [LoopRule.SAME_CALL]
 
 
 def test_what_is_denied_again_and_again_in_the_same_words_is_no_error_of_the_worker() -> None:
@@ -115,6 +123,8 @@ def test_what_is_denied_again_and_again_in_the_same_words_is_no_error_of_the_wor
         stage.watch.called(Tool("shell", {"command": f"make {n}"}))
         stage.watch.denied(f"{n}", f"shell make {n}")
         stage.watch.came(Result("", False, "the contract's rules deny this"))
+        denied = Exchange(f"{n}", "bash", {"command": f"make {n}"}, "the contract's rules deny this", ok=False)
+        stage.watch.exchanged([denied])
     assert stage.rows == []
 
 

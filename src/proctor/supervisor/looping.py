@@ -43,7 +43,10 @@ class LoopWatch:
     _came: bool = False
     _refused: int = 0
     _told: set[tuple[LoopRule, Light]] = field(default_factory=set)
-    _hears: bool = False
+    _seen: loops.Circles = loops.NONE
+    """The same as the gateway sees it: apart, so that nothing counts twice, and what a worker tells hides nothing."""
+    _answers: int = 0
+    _refused_there: int = 0
     _exchanged: set[str] = field(default_factory=set)
     _answered: float = field(default_factory=time.monotonic)
 
@@ -57,7 +60,7 @@ class LoopWatch:
 
     def came(self, result: Result) -> None:
         """A call has come to something: the one of that id, or the last that began where none is named."""
-        self._hears = self._came = True
+        self._came = True
         name = result.id if result.id or not self._open else next(reversed(self._open))
         begun = self._open.pop(name, None)
         if begun is None:
@@ -75,33 +78,41 @@ class LoopWatch:
             batch=begun.batch,
             digest=result.digest,
         )
-        self._judge(self._circles.after(one))
+        self._circles = self._circles.after(one)
+        self._judge(self._circles)
 
     def answered(self) -> None:
         """The model has answered: what it wants called is called from now on."""
         self._answered = time.monotonic()
 
     def exchanged(self, calls: Sequence[Exchange]) -> None:
-        """Calls of one answer and what they came to, as the gateway sees them: for workers that do not say it."""
-        if self._hears or policies.is_agent(self.session.terms.contract):
+        """Calls of one answer and what they came to, as the gateway sees them: of workers that need not say it, or say
+        something else."""
+        if policies.is_agent(self.session.terms.contract):
             return
         news = [one for one in calls if one.id not in self._exchanged]
         ms = round(1000 * (time.monotonic() - self._answered))
-        self._batch += 1
+        self._answers += 1
         for one in news:
             if len(self._exchanged) < MOST_EXCHANGED:
                 self._exchanged.add(one.id)
             name, given = tools.canonical(one.name), tools.canonical_input(one.input)
-            self._judge(self._circles.after(loops.call(name, given, one.output, ok=one.ok, ms=ms, batch=self._batch)))
+            if not one.ok and self._refused_there:
+                self._refused_there -= 1
+                continue
+            made = loops.call(name, given, one.output, ok=one.ok, ms=ms, batch=self._answers)
+            self._seen = self._seen.after(made)
+            self._judge(self._seen)
 
     def denied(self, request: str, said: str) -> None:
         """A request was denied, by a rule or by the operator."""
         self._refused += 1
-        self._judge(self._circles.after_denial(request, said))
+        self._refused_there += 1
+        self._circles = self._circles.after_denial(request, said)
+        self._judge(self._circles)
 
     def _judge(self, circles: loops.Circles) -> None:
         s = self.session
-        self._circles = circles
         found = loops.judge(circles, s.terms.contract.progress.plateau.loops)
         if found is None or (found.rule, found.light) in self._told:
             return
