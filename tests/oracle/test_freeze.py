@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from proctor.errors import Unrecoverable, UsageError
 from proctor.oracle import freeze as freezing
+from proctor.oracle import recording
 from proctor.oracle.freeze import freeze, load_frozen
 from proctor.oracle.frozen import decode, encode, revision
 from proctor.oracle.tamper import undo
@@ -148,10 +149,10 @@ def test_an_unreadable_or_huge_oracle_refuses_in_one_line(project: Project, monk
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(freezing._Recorder, "_keep", refuse)
+        patched.setattr(recording.Recorder, "_keep", refuse)
         with pytest.raises(UsageError, match=r"^tests/.*: cannot be frozen: permission denied; make it readable$"):
             project.freeze("tests")
-    monkeypatch.setattr(freezing, "TOTAL_LIMIT", 10)
+    monkeypatch.setattr(recording, "TOTAL_LIMIT", 10)
     with pytest.raises(UsageError, match="protect less"):
         project.freeze("tests")
     assert not list(project.oracle.glob(".new-*"))

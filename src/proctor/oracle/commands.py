@@ -24,6 +24,9 @@ _LAUNCHER_VALUES = frozenset(
     {"-C", "-u", "-s", "-k", "-n", "--chdir", "--unset", "--signal", "--directory", "--project", "--with", "--python"}
 )
 _RUN_SCRIPTS = frozenset({"coverage", "cProfile", "profile", "trace", "pdb", "scalene", "viztracer", "pyinstrument"})
+_SCRIPT_PROGRAMS = frozenset(
+    "deno bun bunx npx pnpx tsx ts-node java julia swift dart elixir groovy kotlin scala php perl".split()  # noqa: SIM905
+)
 _PATH = "PYTHONPATH="
 _AMOUNT = re.compile(r"[\d.]+[smhd]?")
 _NODE_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava"})
@@ -188,6 +191,10 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
     A file that some other command is told of, such as a linter's, may as well be the work itself.
     """
     yield from own_scripts(argv)
+    if (at := next((at for at, word in enumerate(argv) if _name(word) == "go"), None)) is not None and "run" in argv[
+        at:
+    ]:
+        yield from (f"{word}/*.go" for word in argv[argv.index("run", at) + 1 :][:1])
     runner = find_runner(argv, {})
     node = next((at + 1 for at, word in enumerate(argv) if _name(word) in _NODE_RUNNERS), len(argv))
     for word in argv[runner.at + runner.words if runner else node :]:
@@ -205,6 +212,11 @@ def own_scripts(argv: Sequence[str]) -> Iterator[str]:
     interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
     if interpreter is not None and (script := script_of(argv[interpreter + 1 :])):
         yield script
+
+
+def runs_scripts(argv: Sequence[str]) -> bool:
+    """Whether an argv starts a program that runs scripts, with words of its own before them."""
+    return any(_name(word) in _SCRIPT_PROGRAMS for word in argv)
 
 
 def program_at(argv: Sequence[str]) -> int:

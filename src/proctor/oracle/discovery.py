@@ -31,7 +31,8 @@ _BUILD = re.compile(
     r"|(?:jest|vitest|vite|mocha|ava|karma|babel|playwright|cypress|jasmine|nightwatch|wdio|web-test-runner)"
     r"\.(?:config|conf|setup|workspace|preset|projects)(?:\.[\w-]+)*\.[A-Za-z]+"
     r"|\.(?:mocha|nyc|c8|babel|tap|jasmine|yarn|swc)rc(?:\.[A-Za-z]+)?|\.pnpmfile\.c?js|\.pnp\.loader\.mjs|mocha\.opts|jasmine\.json"
-    r"|(?:nx|turbo|lerna)\.json|(?:Grunt|gulp)file\.[A-Za-z]+|build\.rs|rust-toolchain(?:\.toml)?|gradlew|mvnw"
+    r"|Makefile\.toml|[Rr]akefile|dodo\.py|SCons(?:truct|cript)|wscript|build\.xml|\.rspec|phpunit\.xml(?:\.dist)?|behave\.ini"
+    r"|\.behaverc|(?:hatch|pixi|\.?mise|poe_tasks)\.toml|(?:nx|turbo|lerna)\.json|(?:Grunt|gulp)file\.[A-Za-z]+|build\.rs|rust-toolchain(?:\.toml)?|gradlew|mvnw"
     r"|(?:gradlew|mvnw)\.(?:bat|cmd)|init\.gradle(?:\.kts)?"
 )
 """Files by name that build tools and runners read in the folder that they start in."""

@@ -2,24 +2,21 @@
 
 Policy for odd files: a link is recorded as a link, never followed (what it points to is frozen only if it is declared
 too); a socket, FIFO or device is left out and named in `skipped`; a file that cannot be read, or more than
-`TOTAL_LIMIT` bytes altogether, refuses the session.
+`recording.TOTAL_LIMIT` bytes altogether, refuses the session.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import stat
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, discovery, installed, loaders, mentions, settings, starts, tamper
-from proctor.oracle.commands import named_paths
+from proctor.oracle import borrowed, discovery, loaders, mentions, settings, starts, tamper
+from proctor.oracle.commands import named_paths, runs_scripts
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -27,7 +24,6 @@ from proctor.oracle.frozen import (
     Frozen,
     Item,
     decode,
-    digest_of,
     encode,
     is_within,
     load_frozen,
@@ -35,13 +31,11 @@ from proctor.oracle.frozen import (
     sync_all,
     write_whole,
 )
+from proctor.oracle.recording import Recorder, unreadable
 from proctor.text import safe_line
 from proctor.trees import remove_tree
 
 __all__ = ["Frozen", "freeze", "load_frozen"]
-
-TOTAL_LIMIT = 2 * 1024**3
-"""Bytes that one frozen set may hold."""
 
 
 def freeze(
@@ -71,6 +65,9 @@ def freeze(
     checks = [tuple(word.replace(f"{workspace}/", "./") for word in argv) for argv in checks]
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
     of_checks = {name for argv in checks for name in _named(argv)} - set(work)
+    patterns = {path for path in of_checks if "*" in path}
+    for pattern in patterns - set(earlier.named if earlier else ()):
+        of_checks.update(glob(pattern, root_dir=workspace))
     mine = {*mine, *(of_checks - earlier.by_path.keys() - set(earlier.named) if earlier else ())}
 
     def anew(path: str) -> bool:
@@ -80,11 +77,15 @@ def freeze(
     store.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
     try:
-        recorder = _Recorder(workspace, stage / FILES)
+        recorder = Recorder(workspace, stage / FILES)
+        recorder.awaited |= {path for path in of_checks if "*" in path}
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         items = recorder.keep(earlier, anew) if earlier else []
-        declared = _declared(workspace, roots, (*named, *of_checks), environments)
-        items += [recorder.record(path, declared=True) for path in declared if anew(path)]
+        items += [
+            recorder.record(path, declared=True)
+            for path in _declared(workspace, roots, (*named, *of_checks), environments)
+            if anew(path)
+        ]
         modules = set(earlier.modules if earlier else ())
         stood: set[tuple[str, str]] = set()
         tree = _Tree()
@@ -95,15 +96,14 @@ def freeze(
             tree.add(path)
             if not anew(path):
                 continue
-            if discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages):
-                silent = loaders.is_variables(entry.name) and _is_silent(workspace / path)
-                items += [] if silent else [recorder.record(path)]
+            found = discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages)
+            if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
+                items.append(recorder.record(path))
             modules |= set(filter(None, (discovery.top_module(path),)))
             stood |= set(filter(None, (discovery.whole_module(path),)))
         items += recorder.follow(items, anew, ignored, of_checks)
         firsts = _starts(checks, recorder, items, tree)
-        sites = borrowed.sites(workspace, environments, checks)
-        imports, provided = _from_elsewhere(recorder.imports, sites), borrowed.installed_names(sites)
+        imports, provided = _from_elsewhere(recorder.imports, borrowed.sites(workspace, environments, checks))
         taken = discovery.LIBRARY | imports | provided
         if earlier is None:
             guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
@@ -173,126 +173,6 @@ class _Tree:
             folder = folder.rpartition("/")[0]
 
 
-class _Recorder:
-    """Copies files of a workspace into a store by content hash."""
-
-    def __init__(self, workspace: Path, files: Path) -> None:
-        self.workspace = workspace
-        self.files = files
-        self.imports: set[str] = set()
-        self.skipped: set[str] = set()
-        self.awaited: set[str] = set()
-        self.reached: set[str] = set()
-        self.size = 0
-        files.mkdir()
-
-    def keep(self, earlier: Frozen, anew: Callable[[str], bool]) -> list[Item | None]:
-        """What an earlier set holds of paths that are not recorded anew."""
-        items = [item for item in earlier.items if not anew(item.path)]
-        for item in (*items, *earlier.guarded, *earlier.trees):
-            if item.link is None and not (self.files / item.digest).exists():
-                os.link(earlier.content(item), self.files / item.digest)
-        self.skipped |= {path for path in earlier.skipped if not anew(path)}
-        return list(items)
-
-    def record(self, path: str, declared: bool = False) -> Item | None:
-        """The record of a file or link; None for what cannot be recorded."""
-        full = self.workspace / path
-        try:
-            mode = full.lstat().st_mode
-            if stat.S_ISLNK(mode):
-                target = os.readlink(full)
-                return Item(path, hashlib.sha256(os.fsencode(target)).hexdigest(), 0o777, target, declared)
-            if stat.S_ISREG(mode):
-                return Item(path, self._keep(full, mode), stat.S_IMODE(mode), None, declared)
-        except OSError as error:
-            raise _unreadable(path, error) from error
-        self.skipped.add(path)
-        return None
-
-    def follow(
-        self,
-        items: Iterable[Item | None],
-        anew: Callable[[str], bool],
-        ignored: Collection[str],
-        of_checks: Collection[str] = (),
-    ) -> list[Item | None]:
-        """The records of what recorded files and the scripts of checks name, and what those name in turn."""
-        queue = [
-            item for item in items if item and item.link is None and (item.path in of_checks or self._names_files(item))
-        ]
-        known = {item.path for item in items if item}
-        found: list[Item | None] = []
-        while queue:
-            item = queue.pop()
-            data = self.text(item)
-            places = _places(item.path, mentions.named(item.path, data))
-            if mentions.is_make(item.path):
-                patterns = _places(item.path, mentions.included(data))
-                self.awaited |= patterns
-                places |= {
-                    place for one in patterns for place in glob(one, root_dir=self.workspace, include_hidden=True)
-                }
-            self.reached |= places
-            for place in places:
-                if place in known or is_within(place, {*discovery.OWN, *ignored}):
-                    continue
-                if not anew(place) or not _is_file(self.workspace, place) or self._is_data(place):
-                    continue
-                known.add(place)
-                found.append(one := self.record(place))
-                if one and one.link is None and self._names_files(one):
-                    queue.append(one)
-        return found
-
-    def _is_data(self, place: str) -> bool:
-        """Whether a file without a suffix is no program."""
-        full = self.workspace / place
-        return "." not in full.name and not os.access(full, os.X_OK) and not tamper.read(full).startswith(b"#!")
-
-    def goals(self, items: Iterable[Item | None]) -> Iterator[str]:
-        """The commands to which make files give names that no file has."""
-        for item in items:
-            if item and item.link is None and mentions.is_make(item.path):
-                folder = (self.workspace / item.path).parent
-                yield from (name for name in mentions.goals(self.text(item)) if not os.path.lexists(folder / name))
-
-    def text(self, item: Item) -> bytes:
-        """The beginning of what was recorded."""
-        with open(self.files / item.digest, "rb") as file:
-            return file.read(mentions.LIMIT)
-
-    def _names_files(self, item: Item) -> bool:
-        plain = "." not in item.path.rpartition("/")[2]
-        return mentions.names_files(item.path) or (plain and mentions.is_shell(item.path, self.text(item)))
-
-    def describe(self, environment: str) -> Item:
-        """The record of an environment as a whole: the manifest of what is installed there."""
-        return Item(environment, self._take(installed.encode(self.workspace / environment)), 0o644)
-
-    def _take(self, content: bytes) -> str:
-        digest = hashlib.sha256(content).hexdigest()
-        (self.files / digest).write_bytes(content)
-        return digest
-
-    def _keep(self, source: Path, mode: int) -> str:
-        copy = self.files / "new"
-        with open(os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            self.size += os.fstat(file.fileno()).st_size
-            if self.size > TOTAL_LIMIT:
-                where = safe_line(str(source))
-                raise UsageError(f"{where}: the protected files are larger than {TOTAL_LIMIT >> 30}G; protect less")
-            with open(copy, "xb") as kept:
-                shutil.copyfileobj(file, kept, 1 << 20)
-        if source.suffix == ".py":
-            self.imports |= discovery.imports(copy.read_bytes())
-        kept_as = self.files / digest_of(copy)
-        executable = mode & stat.S_IXUSR or (kept_as.exists() and kept_as.stat().st_mode & stat.S_IXUSR)
-        copy.chmod(0o755 if executable else 0o644)
-        os.replace(copy, kept_as)
-        return kept_as.name
-
-
 def _declared(
     workspace: Path, roots: Iterable[str], named: Iterable[str], environments: Collection[str]
 ) -> Iterator[str]:
@@ -304,7 +184,7 @@ def _declared(
             try:
                 yield from (p for p, entry in discovery.walk(workspace, top=root) if entry.name != discovery.CACHE)
             except OSError as error:
-                raise _unreadable(os.path.relpath(error.filename, workspace), error) from error
+                raise unreadable(os.path.relpath(error.filename, workspace), error) from error
         elif os.path.lexists(full):
             yield root
     for name in named:
@@ -317,7 +197,7 @@ def _declared(
 
 
 def _starts(
-    checks: Collection[Sequence[str]], recorder: _Recorder, items: Iterable[Item | None], tree: _Tree
+    checks: Collection[Sequence[str]], recorder: Recorder, items: Iterable[Item | None], tree: _Tree
 ) -> set[str]:
     """The folders that unwatched checks, and the scripts that these name, let Python import from first."""
     told = [one for argv in checks if (one := starts.of_check(argv)).gone]
@@ -333,35 +213,24 @@ def _starts(
     return found
 
 
+def _of_checks(workspace: Path, checks: Iterable[Sequence[str]], earlier: Frozen | None) -> set[str]:
+    """The paths that checks name as their own, and what stands where a pattern is named that was not named before."""
+    named = {name for argv in checks for name in _named(argv)}
+    patterns = {path for path in named if "*" in path} - set(earlier.named if earlier else ())
+    return named | {path for pattern in patterns for path in glob(pattern, root_dir=workspace)}
+
+
 def _named(argv: Sequence[str]) -> Iterator[str]:
     """The paths that a check's command names as its own."""
-    commands = " ; ".join(word for word in argv if " " in word)
-    yield from map(os.path.normpath, (*named_paths(argv), *mentions.scripts(commands)))
+    commands = " ; ".join(word for word in argv if " " in word or runs_scripts(argv))
+    paths = (path for path in named_paths(argv) if "*" not in path or mentions.is_of_checks(path.rpartition("/")[0]))
+    yield from map(os.path.normpath, (*paths, *mentions.scripts(commands)))
 
 
 def _is_silent(place: Path) -> bool:
     """Whether a file of variables says nothing to runners: it may hold secrets, and is not kept."""
     plain = os.access(place, os.R_OK) and not place.is_symlink()
     return settings.part(place.name, tamper.read(place)) == {} if plain else not place.is_symlink()
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0] or "."
-
-
-def _places(path: str, names: Iterable[str]) -> set[str]:
-    """Where names in a file may lead to within the workspace: from its own folder, or from the top."""
-    found = {os.path.normpath(f"{top}/{name}") for name in names for top in (".", _folder(path))}
-    return {place for place in found if not place.startswith(("..", "/"))}
-
-
-def _is_file(workspace: Path, path: str) -> bool:
-    """Whether a regular file stands at a relative path, or a link; on the way to it there is none."""
-    try:
-        mode = os.lstat(workspace / path).st_mode
-    except (OSError, ValueError):
-        return False
-    return (stat.S_ISREG(mode) or stat.S_ISLNK(mode)) and discovery.on_plain_folders(workspace, path)
 
 
 def _root(workspace: Path, name: str) -> str:
@@ -374,12 +243,14 @@ def _root(workspace: Path, name: str) -> str:
     return str(place)
 
 
-def _from_elsewhere(names: Iterable[str], sites: Iterable[Path]) -> set[str]:
-    """Those of the names that Python's library or an installed package provides, and the plugins that are installed."""
+def _from_elsewhere(names: Iterable[str], sites: Collection[Path]) -> tuple[set[str], set[str]]:
+    """Those of the names that Python's library or an installed package provides, and the plugins that are installed;
+    and all that the packages of some sites provide."""
     folders = dict.fromkeys((*sites, *Path(sys.prefix).glob("lib*/python*/site-packages")))
     installed = {entry.name.partition(".")[0] for folder in folders for entry in folder.iterdir()}
     plugins = {name for folder in folders for name in borrowed.plugins(folder)}
-    return plugins | {name for name in names if name in sys.stdlib_module_names or name in installed}
+    known = {name for name in names if name in sys.stdlib_module_names or name in installed}
+    return plugins | known, borrowed.installed_names(sites)
 
 
 def _sorted(items: Iterable[Item | None]) -> list[Item]:
@@ -388,9 +259,3 @@ def _sorted(items: Iterable[Item | None]) -> list[Item]:
     for item in filter(None, items):
         known.setdefault(item.path, item)
     return [known[path] for path in sorted(known)]
-
-
-def _unreadable(path: str, error: OSError) -> UsageError:
-    return UsageError(
-        f"{safe_line(path)}: cannot be frozen: {(error.strerror or str(error)).lower()}; make it readable"
-    )

@@ -119,7 +119,7 @@ def _is_expected(path: str) -> bool:
 def scripts(text: str) -> Iterator[str]:
     """The scripts of checks that commands name."""
     for pattern in (_SCRIPT, _PROGRAM):
-        yield from (found for found in pattern.findall(text) if _is_of_checks(found))
+        yield from (found for found in pattern.findall(text) if is_of_checks(found))
 
 
 def is_shell(path: str, data: bytes) -> bool:
@@ -182,7 +182,8 @@ def _is_own_plugin(module: str) -> bool:
     return top in _FOLDERS or not (dot or top.startswith("pytest"))
 
 
-def _is_of_checks(path: str) -> bool:
+def is_of_checks(path: str) -> bool:
+    """Whether a script is called or placed like a check."""
     *folders, name = path.split("/")
     words = {word.lower() for word in re.split(r"[-_.]", name.rpartition(".")[0] or name) if word}
     return bool(_FOLDERS & set(folders)) or (words <= _WORDS and bool(words & _TELLING))

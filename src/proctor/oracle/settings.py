@@ -30,7 +30,9 @@ _TOML_PARTS: Mapping[str, frozenset[str]] = {
     "pdm": frozenset({"scripts"}),
 }
 _INI_SECTIONS = re.compile(r"pytest|coverage|test|tox|nox|nose|aliases")
-_PLUGINS = re.compile(r"pytest11|tox|nox|coverage|nose|unittest|hypothesis")
+_PLUGINS = re.compile(
+    r"pytest11|tox|nox|coverage|nose|unittest|hypothesis|flake8|pylint|bandit|behave|setuptools|distutils|stevedore|sphinx|mkdocs"
+)
 _PACKAGE_KEYS = re.compile(
     r"(?:jest|vitest|mocha|ava|tap|nyc|c8|babel|karma|cypress|playwright|jasmine|wireit|nx)(?:-.*)?|packageManager"
 )
@@ -48,6 +50,10 @@ _NPMRC = frozenset(
     """script-shell shell node-options ignore-scripts if-present userconfig globalconfig prefix workspace workspaces
     include-workspace-root call package shell-emulator use-node-version pnpmfile global-pnpmfile modules-dir
     enable-pre-post-scripts""".split()  # noqa: SIM905 - a list to read
+)
+_PNPM = frozenset(
+    """nodeOptions scriptShell shellEmulator pnpmfile globalPnpmfile modulesDir nodeVersion useNodeVersion
+    enablePrePostScripts configDependencies patchedDependencies overrides""".split()  # noqa: SIM905 - a list to read
 )
 _CARGO_TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
 _CARGO_SWITCHES = ("test", "doctest", "bench", "harness")
@@ -165,6 +171,13 @@ def _npmrc(text: str) -> Part:
     lines = (line.partition("=") for line in text.splitlines() if line.strip()[:1] not in ("#", ";"))
     pairs = ((name.strip(" \t\"'").removesuffix("[]"), value.strip()) for name, _, value in lines)
     return {name: value for name, value in pairs if name in _NPMRC}
+
+
+def _pnpm(text: str) -> Part:
+    """By its lines: the blocks of some names at its top."""
+    blocks = re.split(r"^(?=[^\s#-])", text, flags=re.MULTILINE)
+    found = {name.strip(" \"'"): value.strip() for block in blocks for name, _, value in [block.partition(":")]}
+    return {name: value for name, value in found.items() if name in _PNPM}
 
 
 def _deno(text: str) -> Part:
@@ -340,6 +353,7 @@ _READERS: Mapping[str, Callable[[str], Part]] = {
     "Pipfile": _pipfile,
     "package.json": _package,
     ".npmrc": _npmrc,
+    "pnpm-workspace.yaml": _pnpm,
     "deno.json": _deno,
     "deno.jsonc": _deno,
     "bunfig.toml": _bunfig,

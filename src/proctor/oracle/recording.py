@@ -1,0 +1,164 @@
+"""Copying what is frozen of a workspace into a store by content hash, and following what that names in turn."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
+from glob import glob
+from pathlib import Path
+
+from proctor.errors import UsageError
+from proctor.oracle import discovery, installed, mentions, tamper
+from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
+from proctor.text import safe_line
+
+TOTAL_LIMIT = 2 * 1024**3
+"""Bytes that one frozen set may hold."""
+
+
+class Recorder:
+    """Copies files of a workspace into a store by content hash."""
+
+    def __init__(self, workspace: Path, files: Path) -> None:
+        self.workspace = workspace
+        self.files = files
+        self.imports: set[str] = set()
+        self.skipped: set[str] = set()
+        self.awaited: set[str] = set()
+        self.reached: set[str] = set()
+        self.size = 0
+        files.mkdir()
+
+    def keep(self, earlier: Frozen, anew: Callable[[str], bool]) -> list[Item | None]:
+        """What an earlier set holds of paths that are not recorded anew."""
+        items = [item for item in earlier.items if not anew(item.path)]
+        for item in (*items, *earlier.guarded, *earlier.trees):
+            if item.link is None and not (self.files / item.digest).exists():
+                os.link(earlier.content(item), self.files / item.digest)
+        self.skipped |= {path for path in earlier.skipped if not anew(path)}
+        return list(items)
+
+    def record(self, path: str, declared: bool = False) -> Item | None:
+        """The record of a file or link; None for what cannot be recorded."""
+        full = self.workspace / path
+        try:
+            mode = full.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                target = os.readlink(full)
+                return Item(path, hashlib.sha256(os.fsencode(target)).hexdigest(), 0o777, target, declared)
+            if stat.S_ISREG(mode):
+                return Item(path, self._keep(full, mode), stat.S_IMODE(mode), None, declared)
+        except OSError as error:
+            raise unreadable(path, error) from error
+        self.skipped.add(path)
+        return None
+
+    def follow(
+        self,
+        items: Iterable[Item | None],
+        anew: Callable[[str], bool],
+        ignored: Collection[str],
+        of_checks: Collection[str] = (),
+    ) -> list[Item | None]:
+        """The records of what recorded files and the scripts of checks name, and what those name in turn."""
+        queue = [
+            item for item in items if item and item.link is None and (item.path in of_checks or self._names_files(item))
+        ]
+        known = {item.path for item in items if item}
+        found: list[Item | None] = []
+        while queue:
+            item = queue.pop()
+            data = self.text(item)
+            places = _places(item.path, mentions.named(item.path, data))
+            if mentions.is_make(item.path):
+                patterns = _places(item.path, mentions.included(data))
+                self.awaited |= patterns
+                places |= {
+                    place for one in patterns for place in glob(one, root_dir=self.workspace, include_hidden=True)
+                }
+            self.reached |= places
+            for place in places:
+                if place in known or is_within(place, {*discovery.OWN, *ignored}):
+                    continue
+                if not anew(place) or not _is_file(self.workspace, place) or self._is_data(place):
+                    continue
+                known.add(place)
+                found.append(one := self.record(place))
+                if one and one.link is None and self._names_files(one):
+                    queue.append(one)
+        return found
+
+    def _is_data(self, place: str) -> bool:
+        """Whether a file without a suffix is no program."""
+        full = self.workspace / place
+        return "." not in full.name and not os.access(full, os.X_OK) and not tamper.read(full).startswith(b"#!")
+
+    def goals(self, items: Iterable[Item | None]) -> Iterator[str]:
+        """The commands to which make files give names that no file has."""
+        for item in items:
+            if item and item.link is None and mentions.is_make(item.path):
+                folder = (self.workspace / item.path).parent
+                yield from (name for name in mentions.goals(self.text(item)) if not os.path.lexists(folder / name))
+
+    def text(self, item: Item) -> bytes:
+        """The beginning of what was recorded."""
+        with open(self.files / item.digest, "rb") as file:
+            return file.read(mentions.LIMIT)
+
+    def _names_files(self, item: Item) -> bool:
+        plain = "." not in item.path.rpartition("/")[2]
+        return mentions.names_files(item.path) or (plain and mentions.is_shell(item.path, self.text(item)))
+
+    def describe(self, environment: str) -> Item:
+        """The record of an environment as a whole: the manifest of what is installed there."""
+        return Item(environment, self._take(installed.encode(self.workspace / environment)), 0o644)
+
+    def _take(self, content: bytes) -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        (self.files / digest).write_bytes(content)
+        return digest
+
+    def _keep(self, source: Path, mode: int) -> str:
+        copy = self.files / "new"
+        with open(os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            self.size += os.fstat(file.fileno()).st_size
+            if self.size > TOTAL_LIMIT:
+                where = safe_line(str(source))
+                raise UsageError(f"{where}: the protected files are larger than {TOTAL_LIMIT >> 30}G; protect less")
+            with open(copy, "xb") as kept:
+                shutil.copyfileobj(file, kept, 1 << 20)
+        if source.suffix == ".py":
+            self.imports |= discovery.imports(copy.read_bytes())
+        kept_as = self.files / digest_of(copy)
+        executable = mode & stat.S_IXUSR or (kept_as.exists() and kept_as.stat().st_mode & stat.S_IXUSR)
+        copy.chmod(0o755 if executable else 0o644)
+        os.replace(copy, kept_as)
+        return kept_as.name
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+def _places(path: str, names: Iterable[str]) -> set[str]:
+    """Where names in a file may lead to within the workspace: from its own folder, or from the top."""
+    found = {os.path.normpath(f"{top}/{name}") for name in names for top in (".", _folder(path))}
+    return {place for place in found if not place.startswith(("..", "/"))}
+
+
+def _is_file(workspace: Path, path: str) -> bool:
+    """Whether a regular file stands at a relative path, or a link; on the way to it there is none."""
+    try:
+        mode = os.lstat(workspace / path).st_mode
+    except (OSError, ValueError):
+        return False
+    return (stat.S_ISREG(mode) or stat.S_ISLNK(mode)) and discovery.on_plain_folders(workspace, path)
+
+
+def unreadable(path: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"{safe_line(path)}: cannot be frozen: {(error.strerror or str(error)).lower()}; make it readable"
+    )
