@@ -12,7 +12,9 @@ from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain, width
 from proctor.tui.view import holding
 from proctor.tui.wording import DROPPED
-from proctor.words import CheckpointKind, RequestKind, SessionStatus, TaskStatus
+from proctor.words import CheckpointKind, Dimension, RequestKind, Rule, SessionStatus, TaskStatus
+from tui.conftest import Desk, settled, shown, until
+from tui.story import Story
 from tui.test_panels import ALL_KEYS, NOW, a_state, a_view, kept, text
 
 
@@ -52,8 +54,8 @@ def test_what_is_left_of_a_parked_session_is_told_with_why_it_was_set_aside() ->
 def test_no_way_back_is_shown_where_the_tree_is_known_to_stand_there() -> None:
     there = a_state(tree="c3", status=SessionStatus.PARKED, why="operator", intent=None)
     moved = replace(there, tree="elsewhere")
-    for state, shown in ((there, False), (moved, True), (replace(there, status=SessionStatus.RUNNING), True)):
-        assert ("R back" in plain(strip.strip(a_view(state), 120, ALL_KEYS))) is shown
+    for state, back in ((there, False), (moved, True), (replace(there, status=SessionStatus.RUNNING), True)):
+        assert ("R back" in plain(strip.strip(a_view(state), 120, ALL_KEYS))) is back
     said = banner.banner(a_view(there))
     assert said is not None
     assert "rollback" not in dict(said.verbs)
@@ -98,3 +100,34 @@ def test_the_whole_of_a_request_has_all_that_the_dock_has() -> None:
 
 def test_no_line_of_the_help_is_cut() -> None:
     assert max(width(one) for one in pages(ALL_KEYS, 72)) <= 72
+
+
+async def test_a_page_and_a_prompt_that_are_open_move_with_the_session(story: Story, desk: Desk) -> None:
+    story.parked()
+    app = desk.app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: "2M used of 2M" in shown(app))
+        story.append(ev.CeilingRaised(dimension=Dimension.TOKENS, by=500_000, limit=2_500_000))
+        await until(pilot, lambda: "2M used of 2.5M" in shown(app))
+        await pilot.press("escape", "l")
+        await until(pilot, lambda: "○ plateau   quiet" in shown(app))
+        story.append(ev.PlateauSignal(rule=Rule.NO_OP, window=2, evidence=("no diff",), task=3, iteration=4))
+        await until(pilot, lambda: "◐ plateau   suspect" in shown(app))
+
+
+async def test_one_press_drops_no_task(story: Story, desk: Desk) -> None:
+    story.append(
+        ev.RequestOpened(id=1, request=RequestKind.REVIEW, what="task 5: no check", task=5),
+        ev.StatusChanged(status=SessionStatus.ASKING, why="request:1"),
+    )
+    app = desk.app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: app.dock.armed)
+        await pilot.press("d")
+        await until(pilot, lambda: "d again to drop the task" in shown(app))
+        assert not app.dock.answered
+        await pilot.press("d")
+        await until(pilot, lambda: app.dock.answered)
