@@ -1,4 +1,5 @@
-"""Bad input gets one clear line, the right exit code, and nothing is lost. Through the real command."""
+"""Bad input gets one clear line, the right exit code, and nothing is lost. Verbs run from their
+entry point, in a fork of the test's process."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def test_a_check_that_cannot_be_run_is_unrecoverable_and_no_worker_starts(
     why, last = result.stderr.splitlines()
     assert why.startswith("proctor: task 1: its check cannot be run: ")
     assert why.endswith("check-1.log")
-    assert last.startswith("proctor: failed: the checks cannot be run; 0 of 1 task verified; see the line above; `proctor resume ")
+    where = "proctor: failed: the checks cannot be run; 0 of 1 task verified; see the line above; `proctor resume "
+    assert last.startswith(where)
     monkeypatch.setattr("proctor.tui.app.run", lambda *_, **__: 5)
     assert screen(project, Namespace(theme=None, no_mouse=True)) == 5
     assert capsys.readouterr().err.startswith("proctor: task 1: its check cannot be run: ")

@@ -114,16 +114,18 @@ def ended(s: Session, ending: Ending) -> None:
 def entry(s: Session, headline: str, done: str, found: str, following: str) -> None:
     """One entry in the log, and the task list as the journal has it; what stands in the way is put right and said."""
     restore(s)
-    project(s)
+    known = project(s)
     try:
-        s.projection.append(Entry(datetime.now(UTC), headline, done, found, following), marks(s))
+        s.projection.append(Entry(datetime.now(UTC), headline, done, found, following), known)
     except UsageError as error:
         s.log("workspace", str(error))
 
 
-def project(s: Session) -> None:
-    """Write the task list as the journal has it."""
+def project(s: Session) -> list[Mark]:
+    """Write the task list as the journal has it; the marks that it got."""
+    known = marks(s)
     try:
-        s.projection.project(marks(s))
+        s.projection.project(known)
     except UsageError as error:
         s.log("workspace", str(error))
+    return known

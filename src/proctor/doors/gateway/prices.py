@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from proctor.budget.dimensions import Usage
+from proctor.contract import wrong
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
@@ -99,8 +99,7 @@ def nearest(model: str, overrides: Iterable[str] = ()) -> str:
     from genai_prices.data_snapshot import get_snapshot
 
     listed = (info.id for provider in get_snapshot().providers for info in provider.models)
-    wanted = model[:_LONGEST_NAME]
-    return next(iter(get_close_matches(wanted, dict.fromkeys((*overrides, *listed)), 1)), "")
+    return wrong.nearest(model[:_LONGEST_NAME], (*overrides, *listed))
 
 
 @lru_cache(maxsize=256)
