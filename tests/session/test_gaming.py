@@ -113,12 +113,17 @@ def test_a_check_that_is_called_wrong_goes_to_the_operator_who_sets_the_task_asi
     sample: Make,
 ) -> None:
     workspace = sample("restless")
-    workspace.contract("iterations: {limit: 5, ", "iterations: {limit: 3, ")
+    workspace.contract("iterations: {limit: 5, ", "iterations: {limit: 1, ")
     tasks = workspace.path / "tasks.json"
     (task,) = json.loads(tasks.read_text())
     tasks.write_text(json.dumps([task, {**task, "id": 2}]))
     scripted(workspace, CALLS_IT_WRONG)
+    wait_until(lambda: not workspace.supervisor(), "parked at the ceiling")
+    assert workspace.events("request_opened") == []
+    workspace.raise_ceiling("iterations", 3)
+    workspace.begin()
     opened = asked(workspace, RequestKind.CONFLICT)
+    assert len(workspace.events("iteration_started")) == 1, "a worker was started before that was answered"
     assert opened.what == "is the check of task 1 wrong?"
     assert opened.why == "the worker says: hours are not minutes, says the spec"
     workspace.proctor("approve", "--id", str(opened.id), check=True)

@@ -48,7 +48,7 @@ def test_a_budget_binds_before_a_plateau() -> None:
 
 
 def test_a_task_that_runs_away_parks_before_a_plateau_is_thought_about_and_is_narrowed_after_it() -> None:
-    parked = decide(Facts(open_tasks=2, runaway=Response.PARK, standing=FIRING, conflict=True))
+    parked = decide(Facts(open_tasks=2, runaway=Response.PARK, standing=FIRING))
     assert (parked.move, parked.why) == (Move.PARK, "drift:budget_runaway")
     assert code_of(SessionStatus.PARKED, parked.why) is ExitCode.BUDGET
     assert decide(Facts(open_tasks=2, runaway=Response.NARROW)).move is Move.NARROW
@@ -106,6 +106,21 @@ def test_tampering_is_answered_as_the_contract_says_or_only_recorded() -> None:
 def test_tampering_with_the_last_task_is_answered_before_the_end() -> None:
     assert decide(Facts(open_tasks=0, tampering=Response.PARK)).move is Move.PARK
     assert decide(Facts(open_tasks=0)).move is Move.FINISH
+
+
+@pytest.mark.parametrize("action", [Exhaustion.PARK, Exhaustion.STOP, Exhaustion.ESCALATE])
+def test_what_there_was_to_ask_beside_a_ceiling_is_decided_when_the_session_goes_on(action: Exhaustion) -> None:
+    both = Facts(open_tasks=1, binding=bound(action), tampering=Response.ESCALATE, conflict=True)
+    assert decide(both).for_now
+    after = Facts(open_tasks=1, tampering=Response.ESCALATE, conflict=True)
+    assert (decide(after).why, decide(after).for_now) == ("tampering", False)
+
+
+@pytest.mark.parametrize("scope", [Scope.TASK, Scope.ITERATION])
+def test_the_limit_of_a_task_or_an_iteration_waits_for_what_there_is_to_ask(scope: Scope) -> None:
+    binding = bound(None, scope)
+    assert decide(Facts(open_tasks=1, binding=binding, tampering=Response.ESCALATE)).why == "tampering"
+    assert decide(Facts(open_tasks=1, binding=binding, unpriced=True, conflict=True)).why == CONFLICT
 
 
 def test_a_check_that_is_called_wrong_is_asked_about() -> None:

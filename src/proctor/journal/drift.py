@@ -51,6 +51,8 @@ class DriftState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     windows: dict[Drift, int] = {}
+    at: ev.TaskId | None = None
+    """The task of this iteration: what is said of another one in passing is judged by nothing."""
     said: Claim | None = None
     claims: tuple[Claim, ...] = ()
     claimed: int = 0
@@ -83,10 +85,10 @@ def after(now: DriftState, event: ev.Event) -> DriftState:
     match event:
         case ev.ContractLoaded():
             return replace(now, windows=event.drift or {})
-        case ev.ClaimRecorded() if event.status.lower() in DONE_WORDS:
+        case ev.ClaimRecorded() if event.task == now.at and event.status.lower() in DONE_WORDS:
             return replace(now, said=Claim(event.iteration, event.task))
         case ev.IterationStarted():
-            return replace(now, put_back=0, said=None)
+            return replace(now, put_back=0, said=None, at=event.task)
         case ev.Logged() if event.room == "workspace" and "; put back" in event.text:
             return replace(now, put_back=now.put_back + 1)
         case ev.Judged():

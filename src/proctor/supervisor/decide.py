@@ -1,6 +1,7 @@
 """Decide: what the loop does after an iteration. Pure: facts in, one move out.
 
-The order of the questions is the policy. What was verified is never undone by what comes after it; a budget
+The order of the questions is the policy. What was verified is never undone by what comes after it; a ceiling that ends
+or suspends the session comes first, and whatever else there was to ask is asked when the session goes on. A budget
 binds before a plateau, because money spent on thinking about a plateau is money too.
 """
 
@@ -12,7 +13,7 @@ from enum import StrEnum
 
 from proctor.budget.thresholds import Binding, Scope
 from proctor.progress.plateau import NOTHING, Signal, Standing
-from proctor.words import Light, Response, Rule
+from proctor.words import Exhaustion, Light, Response, Rule
 
 START_FAILURES = 3
 """Starts that may fail in a row before the session fails."""
@@ -28,6 +29,10 @@ RUNAWAY = "drift:budget_runaway"
 
 CONFLICT = "conflict"
 """What a worker claims of a check that it holds to be wrong."""
+
+
+_BUDGET = "budget:"
+_SUSPENDING = frozenset({Exhaustion.STOP, Exhaustion.PARK, Exhaustion.ESCALATE})
 
 
 class Move(StrEnum):
@@ -76,6 +81,11 @@ class Decision:
     signal: Signal | None = None
     response: Response | None = None
 
+    @property
+    def for_now(self) -> bool:
+        """Whether it ends or suspends the session at a ceiling: when that goes on, it is decided again."""
+        return (self.why or "").startswith(_BUDGET) and self.move.value in _SUSPENDING
+
 
 def decide(facts: Facts) -> Decision:
     """The move that the contract asks for."""
@@ -85,16 +95,18 @@ def decide(facts: Facts) -> Decision:
         return Decision(Move.FAIL, "error:start")
     if facts.infra >= INFRA_VERDICTS:
         return Decision(Move.FAIL, "error:oracle")
+    if facts.binding is not None and facts.binding.action in _SUSPENDING:
+        return _at_ceiling(facts.binding)
+    if facts.tampering is not None:
+        return Decision(Move(facts.tampering.value), "tampering")
+    if facts.conflict:
+        return Decision(Move.ESCALATE, CONFLICT)
     if facts.binding is not None:
         return _at_ceiling(facts.binding)
     if facts.unpriced:
         return Decision(Move.PARK, "unpriced")
     if facts.runaway is Response.PARK:
         return Decision(Move.PARK, RUNAWAY)
-    if facts.tampering is not None:
-        return Decision(Move(facts.tampering.value), "tampering")
-    if facts.conflict:
-        return Decision(Move.ESCALATE, CONFLICT)
     if facts.standing.light is Light.FIRING:
         return _on_plateau(facts)
     if facts.runaway is Response.NARROW:
@@ -103,7 +115,7 @@ def decide(facts: Facts) -> Decision:
 
 
 def _at_ceiling(binding: Binding) -> Decision:
-    why = f"budget:{binding.dimension}"
+    why = f"{_BUDGET}{binding.dimension}"
     if binding.action is not None:
         return Decision(Move(binding.action.value), why)
     return Decision(Move.BLOCK if binding.scope is Scope.TASK else Move.GO_ON, why)

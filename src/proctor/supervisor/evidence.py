@@ -129,8 +129,12 @@ async def accept(s: Session) -> None:
 
 
 def answer(s: Session, iteration: int) -> Response | None:
-    """What the contract answers to what was seen in an iteration; None where it is only recorded."""
+    """What the contract answers to what was seen in an iteration; None where it is only recorded, or the operator has
+    said what it is worth."""
     progress, state = s.terms.contract.progress, s.state
+    asked = (r for r in state.requests if r.opened.request is RequestKind.TAMPERING)
+    if any(r.opened.iteration == iteration and r.outcome is not None for r in asked):
+        return None
     seen = ((state.tampered_in, progress.on_tampering), (state.suspected_in, progress.on_suspicion))
     answers = (how for when, how in seen if when == iteration and how is not OnTampering.RECORD)
     return next((Response(how) for how in answers), None)

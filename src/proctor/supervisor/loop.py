@@ -32,7 +32,7 @@ from proctor.supervisor import (
     standing,
 )
 from proctor.supervisor.act import BACK_OFF, Acted, by_itself, put_right, run_worker
-from proctor.supervisor.decide import decide
+from proctor.supervisor.decide import Move, decide
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Full
 from proctor.supervisor.ending import Ending
@@ -260,13 +260,18 @@ async def commit(s: Session, acted: Acted, judgement: Judgement | None) -> None:
 
 
 async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
-    """Decide, carry it out, and write it down last: a restart in between decides again, from the same facts."""
+    """Decide, carry it out, and write it down last: a restart in between decides again, from the same facts; and so
+    does a session that goes on after a question, or after a ceiling."""
     s.enter(Step.DECIDE)
-    facts = outcome.facts_after(s, iteration)
-    decision = decide(facts)
-    outcome.record(s, iteration, decision, facts.standing)
-    ending = await outcome.apply(s, desk, decision)
-    s.append(ev.Decided(iteration=iteration, move=decision.move, why=decision.why))
+    while True:
+        facts = outcome.facts_after(s, iteration)
+        decision = decide(facts)
+        outcome.record(s, iteration, decision, facts.standing)
+        ending = await outcome.apply(s, desk, decision)
+        if ending is not None or decision.move is not Move.ESCALATE or decision.signal is not None:
+            break
+    if not decision.for_now:
+        s.append(ev.Decided(iteration=iteration, move=decision.move, why=decision.why))
     if ending is None and s.options.once:  # one worker, also where the last checks open a task again
         ending = None if s.state.open_tasks else await outcome.finish(s, desk)
         return ending or Ending(SessionStatus.PARKED, "operator")

@@ -150,9 +150,9 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
         await _conflict(s, desk)
         return None
     else:
-        opened = desk.opened(
-            RequestKind.TAMPERING, *evidence.question(s), task=s.state.settled_task, input=evidence.shown(s)
-        )
+        what, why = evidence.question(s)
+        about = {"task": s.state.settled_task, "iteration": s.state.settled, "input": evidence.shown(s)}
+        opened = desk.opened(RequestKind.TAMPERING, what, why, **about)
         shown = asking(opened)
     granted = await answered(s, desk, opened, shown)
     if granted and opened.request is RequestKind.TAMPERING:
