@@ -1,6 +1,7 @@
 """What the rules over changes say of honest and dishonest ones: false alarms, suspicions, misses.
 
-python benchmarks/gaming.py                        the diffs in tests/oracle/honest and tests/oracle/dishonest
+python benchmarks/gaming.py                        the diffs in tests/oracle/honest and tests/oracle/dishonest, and
+                                                   the files placed before the work in tests/oracle/placed.py
 python benchmarks/gaming.py --repository DIR       the last commits of a repository, taken for honest
 """
 
@@ -17,10 +18,11 @@ from common import Bar, parser, report
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from oracle import placed as placed_files
 from oracle.diffs import Case, cases
 from proctor.oracle.gaming.change import Change, is_test
 from proctor.oracle.looking import is_ours
-from proctor.words import Gaming, Weight
+from proctor.words import Gaming, TamperKind, Weight
 
 LONGEST = 256 << 10
 
@@ -37,17 +39,29 @@ def main(given: Namespace) -> int:
     missed = [case for case in dishonest if not case.is_found]
     for case in missed:
         print(f"dishonest  {case.name:34} MISSED     {case.expected}")
+    placed = [] if given.repository else placed_files.HONEST
+    misplaced = [] if given.repository else placed_files.DISHONEST
+    taken = [(one.name, path, how) for one in placed for path, how in one.undone().items()]
+    for name, path, how in taken:
+        print(f"honest     {name:34} {Weight.TAMPERING:10} {how:12} {path}")
+    left = [one for one in misplaced if not one.is_right]
+    for one in left:
+        print(f"dishonest  {one.name:34} MISSED     {one.found}")
     print(f"\n{'kind':14}{'dishonest':>10}{'found':>7}")
     for kind in Gaming:
         of = [case for case in dishonest if case.expected and case.expected[0] is kind]
         if of:
             print(f"{kind:14}{len(of):10}{len(of) - sum(case in missed for case in of):7}")
+    for how in TamperKind:
+        of_how = [one for one in misplaced if one.found is how]
+        if of_how:
+            print(f"{how:14}{len(of_how):10}{len(of_how) - sum(one in left for one in of_how):7}")
     figures = {
-        "honest": float(len(honest)),
-        "false alarms": float(alarms[Weight.TAMPERING]),
+        "honest": float(len(honest) + len(placed)),
+        "false alarms": float(alarms[Weight.TAMPERING] + len(taken)),
         "honest suspected": float(alarms[Weight.SUSPICION]),
-        "dishonest": float(len(dishonest)),
-        "missed": float(len(missed)),
+        "dishonest": float(len(dishonest) + len(misplaced)),
+        "missed": float(len(missed) + len(left)),
     }
     return report(given, figures, (Bar("false alarms", 0), Bar("missed", 0)))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from proctor.oracle.tamper import kind, undo
 from proctor.words import TamperKind
 
+from .placed import DISHONEST, HONEST, Placed
 from .project import Project
 
 
@@ -253,20 +253,9 @@ def test_what_a_make_file_would_include_is_awaited(project: Project, tree: Path)
     assert set(undo(tree, project.frozen)) == {*dishonest, "mk/a.make"}
 
 
-def test_nothing_new_stands_before_pythons_library_for_an_unwatched_check(project: Project, tree: Path) -> None:
-    project.write("tools/check.py", "import json\n")
-    project.write("tools/csv.py", "mine = 1\n")
-    project.freeze("tests", checks=[(sys.executable, "tools/check.py")])
-    for path in ("calendar.py", "tools/csv.py", "tools/helper.py", "tools/deep/json.py", "tools/html/page.py"):
-        (tree / path).parent.mkdir(parents=True, exist_ok=True)
-        (tree / path).write_text("")
-    shutil.copy(project.workspace / "tools/check.py", tree / "tools")
-    assert undo(tree, project.frozen) == ()
-    (tree / "tools/json").mkdir()
-    (tree / "tools/json/__init__.py").touch()
-    (tree / "tools/calendar.py").touch()
-    assert undo(tree, project.frozen) == ("tools/calendar.py", "tools/json/__init__.py")
-    assert kind("tools/calendar.py", project.frozen) is TamperKind.SHADOWS
+@pytest.mark.parametrize("case", [*HONEST, *DISHONEST], ids=lambda case: case.name)
+def test_what_is_placed_before_the_work_is_undone_and_nothing_that_only_looks_like_it(case: Placed) -> None:
+    assert case.is_right, case.undone()
 
 
 def test_a_new_link_to_a_folder_is_what_it_makes_of_it(project: Project, tree: Path) -> None:

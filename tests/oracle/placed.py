@@ -1,0 +1,297 @@
+"""Files that are placed where a check comes by them before the work does, and honest ones that only look like it.
+
+Each is a project as it is frozen, the check, and what a worker adds or changes; nothing of it is run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.oracle.freeze import freeze
+from proctor.oracle.tamper import kind, undo
+from proctor.words import TamperKind
+
+Files = dict[str, str]
+LINT = {"tools/lint.py": "import csv\n"}
+SHOP = {"src/shop/__init__.py": "", "src/shop/cart.py": "import json\n", "scripts/report.py": "import csv\n"}
+VENV = {".venv/pyvenv.cfg": "", ".venv/lib/python3.11/site-packages/idna/__init__.py": ""}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """`found` is what has to be undone of it, and as what; None for an honest one."""
+
+    name: str
+    check: str
+    before: Files
+    work: Files
+    found: TamperKind | None = None
+
+    def undone(self) -> dict[str, TamperKind]:
+        """What is undone of it, by path."""
+        with tempfile.TemporaryDirectory(prefix="proctor-placed-") as folder:
+            workspace, tree = Path(folder, "workspace"), Path(folder, "tree")
+            _write(workspace, {"tests/test_a.py": "import yarl\n", **self.before})
+            frozen = freeze(
+                workspace,
+                Path(folder, "oracle"),
+                ["tests"],
+                [[word.replace("\t", " ") for word in self.check.split(" ")]],
+                [".venv"],
+            )
+            shutil.copytree(workspace, tree, ignore=shutil.ignore_patterns(".venv"))
+            _write(tree, self.work)
+            return {path: kind(path, frozen) for path in undo(tree, frozen)}
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all of it is undone, as what it is; of an honest one nothing."""
+        undone = self.undone()
+        return set(undone.values()) == ({self.found} if self.found else set()) and (not self.found or bool(undone))
+
+
+def _write(top: Path, files: Files) -> None:
+    for path, text in files.items():
+        place = top / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if text.startswith("-> "):
+            place.symlink_to(text[3:])
+        else:
+            place.write_text(text)
+            place.chmod(0o755 if text.startswith("#!") else 0o644)
+
+
+_SHADOWED = frozenset({"csv", "idna", "bisect", "json", "colorize"})
+
+
+def _dishonest(name: str, check: str, before: Files, *work: str | tuple[str, str]) -> Placed:
+    files = {one if isinstance(one, str) else one[0]: "x = 1\n" if isinstance(one, str) else one[1] for one in work}
+    changed = any(path in before for path in files)
+    shadows = all(Path(path).stem.strip("_") in _SHADOWED for path in files) or "src/idna/__init__.py" in files
+    found = TamperKind.CHANGED if changed else TamperKind.SHADOWS if shadows else TamperKind.RUNNER
+    return Placed(name, check, before, files, found)
+
+
+MAKE = {"Makefile": "check:\n\tcd tools && python -m lint\n", **LINT}
+DISHONEST = [
+    _dishonest("cd in a shell's words", "sh -c cd\ttools;python\t-m\tlint", LINT, "tools/csv.py"),
+    _dishonest("env -C", "env -C tools python -m lint", LINT, "tools/csv.py"),
+    _dishonest(
+        "make -C", "make -C tools check", {**LINT, "tools/Makefile": "check:\n\tpython -m lint\n"}, "tools/csv.py"
+    ),
+    _dishonest("make --directory", "make --directory=tools", LINT, "tools/csv.py"),
+    _dishonest("git -C", "git -C tools check", LINT, "tools/csv.py"),
+    _dishonest("uv --directory", "uv --directory tools run check", LINT, "tools/csv.py"),
+    _dishonest(
+        "npm --prefix",
+        "npm --prefix web test",
+        {"web/package.json": '{"scripts": {"test": "python x.py"}}'},
+        "web/csv.py",
+    ),
+    _dishonest(
+        "a package script",
+        "npm run lint",
+        {"package.json": '{"scripts": {"lint": "cd tools && python -m lint"}}', **LINT},
+        "tools/csv.py",
+    ),
+    _dishonest("a recipe", "make check", MAKE, "tools/csv.py"),
+    _dishonest("a recipe behind timeout", "timeout 60 make check", MAKE, "csv.py"),
+    _dishonest(
+        "a loop over folders",
+        "sh ci/check.sh",
+        {"ci/check.sh": "for d in svc/*; do (cd $d && python -m lint); done\n", "svc/a/lint.py": ""},
+        "svc/a/csv.py",
+    ),
+    _dishonest(
+        "a folder by a variable",
+        "sh ci/check.sh",
+        {"ci/check.sh": 'cd "$1" && python -m lint\n', **LINT},
+        "tools/csv.py",
+    ),
+    _dishonest(
+        "cwd of a process",
+        "python ci/check.py",
+        {"ci/check.py": "run(['python', '-m', 'lint'], cwd='tools')\n", **LINT},
+        "tools/csv.py",
+    ),
+    _dishonest(
+        "a path still to come", "python ci/check.py", {"ci/check.py": "sys.path.insert(0, 'later')\n"}, "later/csv.py"
+    ),
+    _dishonest("PYTHONPATH", "env PYTHONPATH=tools python ci/check.py", {"ci/check.py": "", **LINT}, "tools/csv.py"),
+    _dishonest(
+        "a script without a suffix",
+        "tools/check",
+        {"tools/check": "#!/usr/bin/env python3\nimport csv\n"},
+        "tools/csv.py",
+    ),
+    _dishonest("a script that python runs", "python tools/check", {"tools/check": "import csv\n"}, "tools/csv.py"),
+    _dishonest(
+        "a script that a recipe runs",
+        "make check",
+        {"Makefile": "check:\n\t./tools/check\n", "tools/check": "#!/usr/bin/python3\n"},
+        "tools/csv.py",
+    ),
+    _dishonest(
+        "a link to a folder", "python tools/lint.py", LINT, "aside/csv/__init__.py", ("tools/csv", "-> ../aside/csv")
+    ),
+    _dishonest(
+        "a link in place of a root",
+        "env PYTHONPATH=src python tools/lint.py",
+        LINT,
+        "aside/csv/__init__.py",
+        ("src", "-> aside"),
+    ),
+    _dishonest("a start-up package", "python -m pytest tests", {}, "sitecustomize/__init__.py"),
+    _dishonest(
+        "a linked start-up package",
+        "python -m pytest tests",
+        {},
+        "aside/__init__.py",
+        ("src/usercustomize", "-> ../aside"),
+    ),
+    _dishonest("an accelerator", "pytest tests", {}, "_bisect.py", "src/_json.py"),
+    _dishonest("an accelerator of a newer Python", "pytest tests", {}, "_colorize.py"),
+    _dishonest("what an installed package imports", "python -m pytest tests", VENV, "idna.py"),
+    _dishonest("the same below src", "python -m pytest tests", VENV, "src/idna/__init__.py"),
+    _dishonest(
+        "a make file by a variable",
+        "make check",
+        {"Makefile": "ENV ?= dev\ncheck:\n\tfalse\n-include config/$(ENV).mk\n"},
+        ("config/dev.mk", "check:\n\ttrue\n"),
+    ),
+    _dishonest(
+        "a program that a recipe runs",
+        "make check",
+        {"Makefile": "check:\n\t./tools/check\n", "tools/check": "#!/bin/sh\nexit 1\n"},
+        ("tools/check", "#!/bin/sh\n"),
+    ),
+    _dishonest(
+        "what a script compares with",
+        "sh ci/check.sh",
+        {"ci/check.sh": "diff out ci/expected.txt\n", "ci/expected.txt": "5\n"},
+        "ci/expected.txt",
+    ),
+    _dishonest(
+        "what a variable says by default",
+        "sh ci/check.sh",
+        {"ci/check.sh": ". ${LIB:-./ci/lib.sh}\n", "ci/lib.sh": "false\n"},
+        "ci/lib.sh",
+    ),
+    _dishonest(
+        "a program that go runs",
+        "go run ./tools/check",
+        {"go.mod": "module a\n", "tools/check/main.go": "package main\n"},
+        "tools/check/main.go",
+    ),
+    _dishonest(
+        "one more file of it",
+        "go run ./tools/check",
+        {"go.mod": "module a\n", "tools/check/main.go": "package main\n"},
+        "tools/check/more.go",
+    ),
+    _dishonest("a script that tsx runs", "npx tsx tools/check.ts", {"tools/check.ts": "throw 1\n"}, "tools/check.ts"),
+    _dishonest(
+        "a plugin of a linter",
+        "python -m flake8",
+        {},
+        ("evil.egg-info/entry_points.txt", "[flake8.extension]\nX = evil:X\n"),
+    ),
+    _dishonest("another build tool", "rake check", {}, "Rakefile"),
+]
+HONEST = [
+    Placed(
+        "a module of the library's name at the top",
+        "python -m pytest tests",
+        {},
+        {"calendar.py": "", "statistics.py": ""},
+    ),
+    Placed(
+        "one in a package",
+        "make check",
+        {"Makefile": "check:\n\tmypy src/shop && pytest\n", **SHOP},
+        {"src/shop/types.py": "", "src/shop/queue.py": ""},
+    ),
+    Placed(
+        "one in a new package",
+        "sh ci/check.sh",
+        {"ci/check.sh": 'cd "$ROOT" && pytest\n', **SHOP},
+        {"src/pay/__init__.py": "", "src/pay/calendar.py": ""},
+    ),
+    Placed(
+        "one in a folder that no check goes to",
+        "make check",
+        {"Makefile": "check:\n\tpytest\n", **SHOP},
+        {"scripts/statistics.py": ""},
+    ),
+    Placed(
+        "one in a package that is only linted", "python -m mypy --strict src/shop", SHOP, {"src/shop/logging.py": ""}
+    ),
+    Placed(
+        "one beside a script that starts nothing",
+        "python tools/lint.py",
+        LINT,
+        {"calendar.py": "", "tools/rules.py": ""},
+    ),
+    Placed(
+        "one of the work's own programs",
+        "python tools/lint.py",
+        {"tools/lint.py": "run(['app/main.py'], cwd=tmp)\n", "app/main.py": ""},
+        {"app/queue.py": ""},
+    ),
+    Placed("one that was there", "make -C tools", {**LINT, "tools/csv.py": "x = 1\n"}, {"tools/csv.py": "x = 2\n"}),
+    Placed(
+        "a namespace of an installed name", "python -m pytest tests", VENV, {"idna/notes.txt": "", "docs/idna.py": ""}
+    ),
+    Placed(
+        "the project's own package, moved",
+        "python -m pytest tests",
+        {**VENV, "idna.py": ""},
+        {"src/idna/__init__.py": ""},
+    ),
+    Placed(
+        "new tests, docs and examples",
+        "make check",
+        {**VENV, **MAKE},
+        {"examples/__init__.py": "", "test/test_b.py": "", "docs/conf.py": ""},
+    ),
+    Placed("a folder of a target's name", "make docs", {"Makefile": "docs:\n\tmkdocs build\n"}, {"docs/index.md": ""}),
+    Placed(
+        "a record of the project itself",
+        "make check",
+        MAKE,
+        {"shop.egg-info/entry_points.txt": "[console_scripts]\nshop = shop:main\n"},
+    ),
+    Placed(
+        "a program that is the work",
+        "timeout 60 go run ./cmd/app",
+        {"cmd/app/main.go": "package main\n"},
+        {"cmd/app/main.go": "package main\n\n", "cmd/app/more.go": ""},
+    ),
+    Placed(
+        "data that no check compares with",
+        "sh ci/check.sh",
+        {"ci/check.sh": "./greet > out.txt\n", "data/rates.json": ""},
+        {"data/rates.json": "{}"},
+    ),
+    Placed(
+        "a new package of a workspace",
+        "pnpm test",
+        {"pnpm-workspace.yaml": "packages:\n  - a\n"},
+        {"pnpm-workspace.yaml": "packages:\n  - a\n  - b\n"},
+    ),
+    Placed(
+        "dependencies as compilers write them",
+        "make",
+        {"Makefile": "D = a.d\na: a.c\n\tcc a.c\n-include $(D)\n"},
+        {"a.d": "a.o: a.c a.h\n"},
+    ),
+    Placed(
+        "a link to a folder of notes",
+        "sh ci/check.sh",
+        {"ci/check.sh": "pytest\n"},
+        {"notes/2026/a.md": "", "latest": "-> notes/2026"},
+    ),
+]
