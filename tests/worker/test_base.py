@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proctor.worker.base import Ask, Claim, Note, Tool, Usage
 from proctor.worker.command import parse_line
-from proctor.worker.process import MAX_LINE, Lines
+from proctor.worker.pipes import MAX_LINE, Lines
 
 KNOWN = [
     ({"proctor": "usage", "model": "m", "input": 3, "output": 2, "cache_read": 1}, Usage("m", 3, 2, 1, 0)),

@@ -17,7 +17,8 @@ from proctor.sandbox.policy import DOOR, Policy
 from proctor.worker import process
 from proctor.worker.base import Ask, Note, Resting, Tool, Trouble, TurnEnded, WorkerEvent
 from proctor.worker.dialect import Dialect, Launch, Setting, Stdin
-from proctor.worker.process import MAX_UNSENT, Worker, start
+from proctor.worker.pipes import MAX_UNSENT
+from proctor.worker.process import Worker, start
 
 WORDS: dict[bytes, WorkerEvent] = {
     b"done": TurnEnded(True),

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePath
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from proctor import notify
 from proctor.budget.admission import CALLS
 from proctor.budget.dimensions import Ceiling
 from proctor.budget.thresholds import Binding, Scope, crossings, level_of
@@ -25,8 +23,8 @@ from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import Journal
 from proctor.oracle.frozen import Frozen
 from proctor.progress.memory import KINDS, Memory, memory_from
-from proctor.repository import executed
 from proctor.repository.layout import Layout
+from proctor.supervisor import notices
 from proctor.supervisor.account import Account
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.inbox import Order
@@ -58,12 +56,6 @@ STILL = (RequestKind.TOOL, RequestKind.HOST)
 GRACE = 10.0
 """Seconds at a ceiling that calls in flight have to end by themselves, and a worker that was refused a call to stop."""
 CLOCKS = (Dimension.WALL_CLOCK, Dimension.ELAPSED)
-
-
-def _above(program: str) -> set[str]:
-    """A path of the workspace and the folders above it."""
-    place = PurePath(os.path.normpath(program))
-    return {str(path) for path in (place, *place.parents)}
 
 
 class Interrupted(Exception):
@@ -180,26 +172,9 @@ class Session:
     def notice(self, text: str, why: str, urgency: str = "normal") -> None:
         """One notice: a row, and the contract's channels."""
         self.append(ev.Noticed(text=text, why=why, urgency=urgency))
-        task = asyncio.get_running_loop().create_task(self._send(text, urgency))
+        task = asyncio.get_running_loop().create_task(notices.send(self, text, urgency))
         self._notices.add(task)
         task.add_done_callback(self._notices.discard)
-
-    def channels(self) -> notify.Channels:
-        """The contract's channels, without programs that a worker could have written."""
-        channels = self.terms.channels()
-        exposed = set(self.state.exposed)
-        sound = [command for command in channels.commands if not exposed or not exposed & self._run_by(command)]
-        return replace(channels, commands=tuple(sound))
-
-    def _run_by(self, command: tuple[str, ...]) -> set[str]:
-        paths = executed.by_commands([command], self.workspace.resolve())
-        return set().union(*(_above(path) for path in (command[0], *paths)))
-
-    async def _send(self, text: str, urgency: str) -> None:
-        title = f"proctor: {self.workspace.name}"
-        sent = await notify.send(self.channels(), title, text, notify.Urgency(urgency), self.workspace)
-        for line in sent.failures:
-            self.log("notify", line)
 
     async def notices_sent(self) -> None:
         """Wait for the notices under way; their own time-outs bound this."""
