@@ -178,4 +178,4 @@ def _part(head: str, rest: str, room: int) -> int:
 
 
 def _end(text: str, room: int) -> str:
-    return set_cell_size(text, room - 1).rstrip() + ELLIPSIS
+    return _whole_words(text, set_cell_size(text, room - 1)).rstrip() + ELLIPSIS

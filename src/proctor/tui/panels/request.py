@@ -37,7 +37,7 @@ class Answers:
 ANSWERS = {
     RequestKind.TOOL: Answers("allow once", "allow changed …", "deny", "deny, saying …"),
     RequestKind.HOST: Answers("let it through", "let through, saying …", "deny", "deny, saying …"),
-    RequestKind.EXTENSION: Answers("extend by {amount}", "another amount …", "deny", "deny, saying …"),
+    RequestKind.EXTENSION: Answers("extend by {amount}", "another amount …", "park", "park, saying …"),
     RequestKind.PLATEAU: Answers("go on, counters anew", "go on with a word …", "park", "park, saying …"),
     RequestKind.TAMPERING: Answers("go on", "go on with a word …", "park", "park, saying …"),
     RequestKind.CONFLICT: Answers("the check is wrong", "wrong, saying …", "the check stands", "it stands, saying …"),
