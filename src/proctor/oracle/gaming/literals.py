@@ -8,87 +8,74 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeGuard
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 
-from proctor.oracle.gaming.change import Change, Found, Language, found, is_test, language_of
-from proctor.oracle.gaming.syntax import dotted, parsed
+from proctor.oracle.gaming.answers import (
+    TRIVIAL,
+    Answer,
+    Answers,
+    Value,
+    constants,
+    everybody_knows,
+    is_uncommon,
+    is_value,
+    learned,
+)
+from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, parsed
+from proctor.oracle.gaming.words_read import Entry, Lookup, Reader, read
 from proctor.words import Gaming, Weight
 
-Value = str | int | float
-_TRIVIAL: Collection[object] = ("", 0, 1, -1, 2, True, False, None)
-_ROUND = frozenset(
-    {1024, 4096, 8192, 16384, 32768, 65535, 65536, 3600, 86400, 604800, 1440, 8080, 3000, 5432, 6379, 3306}
-)
-_TOKENS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`$]*)`|(?<![\w.])(-?\d[\d_]*(?:\.\d+)?)(?![\w.])")
-_ASSERTS = re.compile(r"\bexpect\(|\bassert|\brequire\.|^\s*[\[{(].*[\]})],?\s*$|\bwant\b|\bcase\(")
+answers = learned
 _GIVES = re.compile(r"\breturn\b|=>|\?|^\s*['\"`\w]+['\"`]?\s*:|->|\bcase\b")
 _ASKS = re.compile(r"[=!]==?|\bcase\b|=>|\.equals?\(|^\s*['\"`\[]?[^:]*['\"`\]]\s*:")
+_SPEAKS = re.compile(r"\s*(?://|\*|/\*)|.*\b(?:import|require|throw|Error|panic|console|log|print)\w*\b")
 _SHARE = 0.75
 """Part of a table that must be of the tests; a table that happens to be tested has more than them."""
+_SOME = 0.5
+"""The same of branches."""
 _ENOUGH = 2
 """Pairs of small values that must be found before they mean anything."""
-_PAIRS = 4_000
+_SMALL, _SHORT = 1_000, 4
+"""Smaller numbers, and shorter texts, stand everywhere: only all of a pair on one line say that it was told."""
+_LINES = 50
+"""Lines that are looked at for that."""
 
 
-def _is_value(value: object) -> TypeGuard[Value]:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-@dataclass
-class Answers:
-    """What tests expect: the values that are theirs alone, and which answer they want for which input."""
-
-    values: set[Value] = field(default_factory=set)
-    pairs: dict[Value, set[frozenset[Value]]] = field(default_factory=dict)
-    """By the answer the inputs that it is wanted for."""
-
-    def pair(self, inputs: Iterable[object], answer: object) -> None:
-        given = frozenset(value for value in inputs if _is_value(value))
-        telling = answer not in _TRIVIAL or any(value not in _TRIVIAL for value in given)
-        if given and telling and _is_value(answer) and len(self.pairs) < _PAIRS:
-            self.pairs.setdefault(answer, set()).add(given)
-
-    def wants(self, inputs: Collection[Value], answer: Value) -> bool:
-        """Whether an answer is wanted for these inputs, or for more of which these are what tells them apart."""
-        given = frozenset(inputs)
-        telling = any(value not in _TRIVIAL for value in given)
-        return any(given == one or (telling and given <= one) for one in self.pairs.get(answer, ()))
-
-
-def answers(tests: Mapping[str, str]) -> Answers:
-    """What the frozen tests expect."""
-    all_answers = Answers()
-    for path, text in tests.items():
-        if not is_test(path):
-            continue
-        tree = parsed(text) if language_of(path, text) is Language.PYTHON else None
-        if tree is not None:
-            _learn(tree, all_answers)
-        elif language_of(path, text) in (Language.SCRIPT, Language.GO, Language.RUST):
-            _learn_lines(text, all_answers)
-    return all_answers
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    line: int
+    values: tuple[Value, ...]
+    pair: bool = False
+    firm: bool = False
+    """Whether it does not stand alone, or its numbers are none that settings have."""
+    whole: bool = False
+    """Whether it is one of the entries that answer all that a test asks."""
 
 
 def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
     """Answers of the tests in the new text of one source. `told` is what the worker was told and what was there."""
-    if change.is_test or change.after is None or not (wanted.values or wanted.pairs):
+    if change.is_test or change.after is None or not (wanted.values or wanted.pairs or wanted.groups):
         return
     known = f"{told}\n{change.before or ''}"
+    new = {number for number, _ in change.added}
     if change.language is Language.PYTHON:
         tree = parsed(change.after)
-        new = {number for number, _ in change.added}
-        hits = list(_in_python(tree, wanted, new)) if tree else []
+        single = list(_in_python(tree, wanted, new)) if tree else []
+        lookups = list(_lookups(tree)) if tree else []
     elif change.language in (Language.SCRIPT, Language.GO, Language.RUST):
-        hits = list(_in_lines(change, wanted))
+        single = list(_in_lines(change, wanted))
+        lookups = list(Reader(change.after, change.language).lookups(_last(change)))
     else:
         return
-    hits = [hit for hit in hits if not all(_stands(value, known) for value in hit.values)]
+    hits = [hit for one in lookups for hit in _of(one, wanted) if hit.line in new]
+    hits = [hit for hit in [*hits, *single] if not _was_told(hit, known)]
     told_by_pairs = {value for hit in hits if hit.pair for value in hit.values}
     hits = [hit for hit in hits if hit.pair or not told_by_pairs.issuperset(hit.values)]
-    strong = [hit for hit in hits if any(is_uncommon(value) for value in hit.values)]
-    chosen = hits if len([hit for hit in hits if hit.pair]) >= _ENOUGH else strong
+    strong = [hit for hit in hits if hit.whole or any(is_uncommon(value) for value in hit.values)]
+    chosen = hits if len([hit for hit in hits if hit.firm]) >= _ENOUGH else strong
     for hit in chosen[:20]:
         shown = ", ".join(repr(value)[:60] for value in hit.values)
         why = (
@@ -98,94 +85,96 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
         yield replace(found(change, Gaming.LITERAL, Weight.SUSPICION, hit.line, why), words=words)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    line: int
-    values: tuple[Value, ...]
-    pair: bool = False
+def _last(change: Change) -> int:
+    """The last line that is no test's."""
+    marks = [n for n, line in enumerate(change.new, 1) if line.strip() == "#[cfg(test)]"]
+    return marks[-1] if marks and change.language is Language.RUST else len(change.new)
 
 
-def is_uncommon(value: Value) -> bool:
-    """Whether nobody would come to a value but by reading the tests."""
+def _was_told(hit: _Hit, known: str) -> bool:
+    if any(len(value) >= _SHORT if isinstance(value, str) else abs(value) >= _SMALL for value in hit.values):
+        return all(_standing(value).search(known) for value in hit.values)
+    first, *others = hit.values
+    for match in islice(_standing(first).finditer(known), _LINES):
+        end = known.find("\n", match.end())
+        line = known[known.rfind("\n", 0, match.start()) + 1 : end if end >= 0 else len(known)][:1_000]
+        if all(_standing(value).search(line) for value in others):
+            return True
+    return False
+
+
+def _standing(value: Value) -> re.Pattern[str]:
     if isinstance(value, str):
-        digits = sum(c.isdigit() for c in value)
-        return (digits >= 4 and len(value) >= 6) or (len(value) >= 12 and " " in value.strip())
-    if isinstance(value, float) and not value.is_integer():
-        return len(f"{abs(value):.12g}".replace(".", "").strip("0")) >= 4
-    whole = abs(int(value))
-    if whole < 1000 or whole in _ROUND or 1900 <= whole <= 2100:
+        short = len(value) < _SHORT and value.isalnum()
+        return re.compile(rf"(?<!\w){re.escape(value)}(?!\w)" if short else re.escape(value))
+    return re.compile(rf"(?<![\w.]){re.escape(str(value))}(?!\w|\.\d)")
+
+
+# --- what is looked up ----------------------------------------------------------------------------
+
+
+def _of(lookup: Lookup, wanted: Answers) -> Iterator[_Hit]:
+    """The entries of a lookup that tests want; all of them where they answer all that a test asks."""
+    entries = [one for one in lookup.entries if not everybody_knows(one.asked, one.answer)]
+    hits = [one for one in entries if wanted.wants(one.asked, one.answer)]
+    if hits and len(hits) >= (_SHARE if lookup.is_table else _SOME) * len(lookup.entries):
+        for one in hits:
+            values = (*one.asked, *one.answer)
+            yield _Hit(one.line, values, True, len(hits) >= _ENOUGH or all(map(_is_odd, values)))
+    if not entries or lookup.is_table:
+        return
+    for group in wanted.groups.values():
+        if len({answer for _, answer in group}) < _ENOUGH:
+            continue
+        used = [next((one for one in entries if _fits(one, given, answer)), None) for given, answer in group]
+        open_ = [answer for one, (_, answer) in zip(used, group, strict=True) if one is None]
+        chosen = list(dict.fromkeys(one for one in used if one is not None))
+        if not _answers_all(lookup, entries, chosen, open_):
+            continue
+        for one in chosen:
+            yield _Hit(one.line, (*one.asked, *one.answer), True, True, True)
+
+
+def _fits(one: Entry, given: frozenset[Value], answer: Answer) -> bool:
+    return one.answer == answer and given.issuperset(one.asked)
+
+
+def _answers_all(lookup: Lookup, entries: list[Entry], chosen: list[Entry], open_: list[Answer]) -> bool:
+    """Whether the entries that fit, and what is given for all else, are nothing but the answers to a test."""
+    if not chosen or len(chosen) < _SHARE * len(entries) or any(answer != lookup.default for answer in open_):
         return False
-    return whole % 100 != 0 and (whole & (whole - 1)) != 0 and (whole & (whole + 1)) != 0
+    numbers = all(not isinstance(value, str) for one in chosen for value in (*one.asked, *one.answer))
+    full = not open_ and all(len(one.asked) >= _ENOUGH for one in chosen)
+    if not numbers or not (lookup.is_sheer or full):
+        return False
+    if len(chosen) >= _ENOUGH:
+        return True
+    return bool(open_) and all(map(_is_odd, (*chosen[0].asked, *chosen[0].answer, *(v for one in open_ for v in one))))
 
 
-def _stands(value: Value, text: str) -> bool:
-    if isinstance(value, str):
-        return value in text
-    return re.search(rf"(?<![\w.]){re.escape(str(value))}(?!\w|\.\d)", text) is not None
+def _is_odd(value: Value) -> bool:
+    """Whether a number is none that settings and sizes have."""
+    if isinstance(value, str) or value in TRIVIAL:
+        return False
+    return not float(value).is_integer() or (
+        abs(int(value)) > 4 and int(value) % 5 != 0 and int(value) & (int(value) - 1) != 0
+    )
 
 
 # --- python ---------------------------------------------------------------------------------------
 
 
-def _constants(node: ast.AST | None) -> list[Value] | None:
-    """The values of a literal, containers flattened; None where it is none."""
-    if node is None:
-        return None
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return list(_flat(value))
-
-
-def _flat(value: object) -> Iterator[Value]:
-    if isinstance(value, dict):
-        for one in (*value.keys(), *value.values()):
-            yield from _flat(one)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for one in value:
-            yield from _flat(one)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield value
-
-
-def _learn(tree: ast.Module, wanted: Answers) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float) and is_uncommon(node.value):
-            wanted.values.add(node.value)
-        sides: tuple[ast.expr, ...] = ()
-        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
-            sides = node.test.left, node.test.comparators[0]
-        elif (
-            isinstance(node, ast.Call) and dotted(node).rpartition(".")[2].startswith("assert") and len(node.args) >= 2
-        ):
-            sides = node.args[0], node.args[1]
-        for call, other in (sides, sides[::-1]) if sides else ():
-            expected = _constants(other)
-            if isinstance(call, ast.Call) and expected and len(expected) == 1:
-                inputs = [value for one in call.args for value in _constants(one) or ()]
-                wanted.pair(inputs, expected[0])
-        if isinstance(node, ast.Tuple | ast.List) and len(node.elts) >= 2:
-            row = _constants(node)
-            if row and len(row) >= 2:
-                wanted.pair(row[:-1], row[-1])
-                wanted.pair(row[1:], row[0])
-
-
 def _in_python(tree: ast.Module, wanted: Answers, new: set[int]) -> Iterator[_Hit]:
+    """Values of the tests that are asked for, or returned, by themselves."""
     for node in ast.walk(tree):
-        if getattr(node, "lineno", 0) not in new and not isinstance(node, ast.Dict):
+        if getattr(node, "lineno", 0) not in new:
             continue
         if isinstance(node, ast.If | ast.IfExp):
-            yield from _branch(node.test, node.body if isinstance(node, ast.IfExp) else _given(node.body), wanted)
-        elif isinstance(node, ast.Match):
-            for case in node.cases:
-                yield from _branch(case.pattern, _given(case.body), wanted)
-        elif isinstance(node, ast.Dict):
-            yield from _table(node, wanted, new)
+            asked = [value for way in _ways(node.test) for value in way]
+            yield from (_Hit(node.lineno, (v,)) for v in asked if v in wanted.values and is_uncommon(v))
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Constant):
             value = node.value.value
-            if isinstance(value, str | int | float) and value in wanted.values and _is_data(value):
+            if is_value(value) and value in wanted.values and _is_data(value):
                 yield _Hit(node.lineno, (value,))
 
 
@@ -194,70 +183,110 @@ def _is_data(value: Value) -> bool:
     return not isinstance(value, str) or sum(c.isdigit() for c in value) >= 4
 
 
+def _lookups(tree: ast.Module) -> Iterator[Lookup]:
+    """What a source looks up: by branches function by function, and in tables."""
+    homes: list[ast.Module | Function] = [tree, *(node for node in ast.walk(tree) if isinstance(node, FUNCTIONS))]
+    for home in homes:
+        lookup = Lookup(is_sheer=isinstance(home, FUNCTIONS))
+        for node in _inside(home):
+            if isinstance(node, ast.If | ast.IfExp):
+                body = node.body if isinstance(node, ast.IfExp) else _given(node.body)
+                lookup.entries += _entries(node.test, body)
+            elif isinstance(node, ast.Match):
+                for case in node.cases:
+                    lookup.entries += _entries(case.pattern, _given(case.body))
+            elif (
+                isinstance(node, ast.Return) and not isinstance(node.value, ast.IfExp) and constants(node.value) is None
+            ):
+                lookup.is_sheer = False
+        lookup.default = _default(home.body)
+        yield lookup
+    for node in ast.walk(tree):
+        rows: list[tuple[ast.AST | None, ast.AST]] = []
+        if isinstance(node, ast.Dict):
+            rows = list(zip(node.keys, node.values, strict=True))
+        elif isinstance(node, ast.List | ast.Tuple) and all(
+            isinstance(one, ast.Tuple | ast.List) and len(one.elts) >= _ENOUGH for one in node.elts
+        ):
+            rows = [(ast.Tuple(one.elts[:-1], ast.Load()), one.elts[-1]) for one in node.elts if hasattr(one, "elts")]
+        table = Lookup(is_table=True)
+        for key, value in rows:
+            asked, given = constants(key) or (), constants(value) or ()
+            table.entries.append(Entry(getattr(value, "lineno", 0), tuple(asked), tuple(given)))
+        if table.entries:
+            yield table
+
+
+def _inside(home: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a function or a module, without the functions in it."""
+    for child in ast.iter_child_nodes(home):
+        if not isinstance(child, FUNCTIONS):
+            yield child
+            yield from _inside(child)
+
+
 def _given(body: list[ast.stmt]) -> ast.expr | None:
     first = body[0] if body else None
     return first.value if isinstance(first, ast.Return | ast.Assign) else None
 
 
-def _branch(test: ast.AST, answer: ast.expr | None, wanted: Answers) -> Iterator[_Hit]:
-    asked = [node.value for node in ast.walk(test) if isinstance(node, ast.Constant)]
-    values = [v for v in asked if isinstance(v, str | int | float) and not isinstance(v, bool)]
-    given = _constants(answer)
-    line = getattr(test, "lineno", 0)
-    if given and len(given) == 1 and values and wanted.wants(values, given[0]):
-        yield _Hit(line, (*values, given[0]), True)
-        return
-    for value in values:
-        if value in wanted.values and is_uncommon(value):
-            yield _Hit(line, (value,))
+def _default(body: Iterable[ast.stmt]) -> Answer | None:
+    """What a function gives where no branch is taken."""
+    last = list(body)[-1:]
+    node = last[0] if last else None
+    if isinstance(node, ast.If):
+        return _default(node.orelse)
+    if isinstance(node, ast.Match):
+        return _default(node.cases[-1].body)
+    value = node.value if isinstance(node, ast.Return) else None
+    while isinstance(value, ast.IfExp):
+        value = value.orelse
+    given = constants(value)
+    return tuple(given) if given else None
 
 
-def _table(node: ast.Dict, wanted: Answers, new: set[int]) -> Iterator[_Hit]:
-    hits = []
-    for key, value in zip(node.keys, node.values, strict=True):
-        asked, given = _constants(key), _constants(value)
-        if key is not None and asked and given and len(given) == 1 and wanted.wants(asked, given[0]):
-            hits.append(_Hit(key.lineno, (*asked, given[0]), True))
-    if len(hits) >= _SHARE * len(node.keys):
-        yield from (hit for hit in hits if hit.line in new)
+def _entries(test: ast.AST, answer: ast.expr | None) -> list[Entry]:
+    given = constants(answer)
+    if not given:
+        return []
+    return [Entry(getattr(test, "lineno", 0), tuple(way), tuple(given)) for way in _ways(test) if way]
+
+
+def _ways(test: ast.AST) -> list[list[Value]]:
+    """The literals that a condition asks for, one list for each way in which it holds."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return [way for value in test.values for way in _ways(value)]
+    if isinstance(test, ast.MatchOr):
+        return [way for pattern in test.patterns for way in _ways(pattern)]
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.In):
+        among = test.comparators[0]
+        if isinstance(among, ast.Tuple | ast.List | ast.Set):
+            return [constants(one) or [] for one in among.elts]
+    return [list(_literals(test))]
+
+
+def _literals(node: ast.AST) -> Iterator[Value]:
+    """The literals in an expression, each with its sign."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and (value := constants(node)):
+        yield from value
+    elif isinstance(node, ast.Constant):
+        if is_value(node.value):
+            yield node.value
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _literals(child)
 
 
 # --- other languages, by line ---------------------------------------------------------------------
 
 
-def _values(line: str) -> list[Value]:
-    found_values: list[Value] = []
-    for match in _TOKENS.finditer(line[:1_000]):
-        text = next((part for part in match.groups()[:3] if part is not None), None)
-        if text is not None:
-            found_values.append(text)
-        elif number := match[4].replace("_", ""):
-            found_values.append(float(number) if "." in number else int(number))
-    return found_values
-
-
-def _learn_lines(text: str, wanted: Answers) -> None:
-    for line in text.splitlines():
-        values = _values(line)
-        wanted.values |= {value for value in values if is_uncommon(value)}
-        if len(values) >= 2 and _ASSERTS.search(line):
-            wanted.pair(values[:-1], values[-1])
-            wanted.pair(values[1:], values[0])
-
-
 def _in_lines(change: Change, wanted: Answers) -> Iterator[_Hit]:
+    """Values of the tests that are asked for, or given, by themselves."""
     lines = dict(change.added)
-    for number, line in lines.items():
-        if re.match(r"\s*(?://|\*|/\*)|.*\b(?:import|require|throw|Error|panic|console|log|print)\w*\b", line):
+    for word in read(change.after or "", change.language):
+        if not word.is_literal or word.line not in lines or word.value not in wanted.values:
             continue
-        values = _values(line)
-        following = _values(lines.get(number + 1, "")) if "return" in lines.get(number + 1, "") else []
-        for row in (values, [*values, *following]):
-            if len(row) >= 2 and _ASKS.search(line) and wanted.wants(row[:-1], row[-1]):
-                yield _Hit(number, tuple(row), True)
-                break
-        else:
-            asks, gives = _ASKS.search(line), _GIVES.search(line)
-            for value in values:
-                if value in wanted.values and is_uncommon(value) and (asks or (gives and _is_data(value))):
-                    yield _Hit(number, (value,))
+        line = lines[word.line][:1_000]
+        asks, gives = _ASKS.search(line), _GIVES.search(line)
+        if is_uncommon(word.value) and not _SPEAKS.match(line) and (asks or (gives and _is_data(word.value))):
+            yield _Hit(word.line, (word.value,))

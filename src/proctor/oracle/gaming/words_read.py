@@ -1,0 +1,370 @@
+"""JavaScript, TypeScript, Go and Rust as a row of words: where literals are compared, answered and expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Protocol
+
+from proctor.oracle.gaming.change import Language
+
+Value = str | int | float
+_WORDS = (
+    r"(?P<space>\s+)|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)"
+    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|`[^`$]*`|%s)"
+    r"|(?P<number>\d[\d_]*(?:\.\d+)?\w*)|(?P<name>[A-Za-z_$][\w$]*)"
+    r"|(?P<op>===|!==|==|!=|=>|->|&&|\|\||<=|>=|:=|::|.)"
+)
+_READS = {
+    Language.SCRIPT: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
+    Language.GO: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)+'", re.DOTALL),
+    Language.RUST: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)'", re.DOTALL),
+}
+_MOST = 200_000
+_NUMBER = re.compile(r"(0[xX][\da-fA-F]+)|(\d+(?:\.\d+)?)(?:n|[iuf]\d{1,3}|[iu]size)?")
+_OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
+_ENDS = frozenset({";", "}", ",", ")", ":", "]", "else", "case", "default", "if", "return", "&&", "||", "_"})
+_PASSED = frozenset({")", "{", "(", "return", "?", "=>", "->", ":"})
+_BETWEEN = frozenset({";", "}", "{", ")", "(", "else", "return", "default", ":", "_", "=>", ","})
+_EQUAL = frozenset({"==", "===", "!=", "!=="})
+_ASSERTING = re.compile(
+    r"(?:to|not|be|deep|assert|expect|equal|strict|deepequal|Error|Fatal|Log|Print|println|panic|it|test|describe|require"
+    r"|case|if|switch|match|for|while|return|func|fn|each|Run|Some|Ok|Err|vec|String|from|new)\w*", re.IGNORECASE
+)  # fmt: skip
+_FAR = 24
+"""Words between what is asked and what is expected."""
+_CHAIN = 14
+"""Words between one branch and the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a source, with its line."""
+
+    kind: str
+    text: str
+    line: int
+    value: Value = ""
+
+    @property
+    def is_literal(self) -> bool:
+        return self.kind in ("string", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A branch, or an entry of a table: for what it gives which answer."""
+
+    line: int
+    asked: tuple[Value, ...]
+    answer: tuple[Value, ...]
+
+
+@dataclass(slots=True)
+class Lookup:
+    """Entries that stand together, and what is given for all else. `is_sheer`: nothing else is done than look up."""
+
+    entries: list[Entry] = field(default_factory=list)
+    default: tuple[Value, ...] | None = None
+    is_table: bool = False
+    is_sheer: bool = False
+
+
+class Learns(Protocol):
+    """What takes in which answers are wanted."""
+
+    def pair(self, inputs: Iterable[object], answer: Iterable[object], group: str = "") -> None: ...
+    def row(self, parts: list[list[Value]], group: str = "") -> None: ...
+
+
+@lru_cache(maxsize=16)
+def read(text: str, language: Language) -> tuple[Word, ...]:
+    """The words of a text, comments left out, a minus before a number taken into it."""
+    found: list[Word] = []
+    line = 1
+    for match in _READS[language].finditer(text):
+        kind, word = match.lastgroup or "", match[0]
+        if kind == "number":
+            value = _number(word)
+            if _is_minus(found):
+                found.pop()
+                value, word = -value, f"-{word}"
+            found.append(Word(kind, word, line, value))
+        elif kind == "string":
+            found.append(Word(kind, word, line, word[1:-1]))
+        elif kind in ("name", "op"):
+            found.append(Word(kind, word, line))
+        line += word.count("\n")
+        if len(found) >= _MOST:
+            break
+    return tuple(found)
+
+
+def _number(word: str) -> int | float:
+    match = _NUMBER.match(word.replace("_", ""))
+    if match is None:
+        return 0
+    if match[1]:
+        return int(match[1], 16) if len(match[1]) < 40 else 0
+    if "." in match[2]:
+        return float(match[2])
+    return int(match[2]) if len(match[2]) < 40 else 0
+
+
+def _is_minus(found: Sequence[Word]) -> bool:
+    if not found or found[-1].text != "-":
+        return False
+    before = found[-2] if len(found) > 1 else None
+    return (
+        before is None
+        or before.text in ("return", "case", "in", "of")
+        or not (before.is_literal or before.kind == "name" or before.text in (")", "]"))
+    )
+
+
+class Reader:
+    """One text, read as words."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        self.words = read(text, language)
+        self.parent, self.match = self._brackets()
+
+    def _brackets(self) -> tuple[list[int], dict[int, int]]:
+        """For each word the bracket that it stands in, -1 for none; for each bracket the one that closes it."""
+        parent, match, open_ = [], dict[int, int](), list[int]()
+        for at, word in enumerate(self.words):
+            if word.kind == "op" and word.text in _CLOSE and open_:
+                match[open_.pop()] = at
+            parent.append(open_[-1] if open_ else -1)
+            if word.kind == "op" and word.text in _OPEN:
+                open_.append(at)
+        return parent, match
+
+    def _is(self, at: int, *texts: str) -> bool:
+        return 0 <= at < len(self.words) and self.words[at].kind != "string" and self.words[at].text in texts
+
+    def _literal(self, at: int) -> tuple[tuple[Value, ...], int] | None:
+        """The literal, or the list of literals, at a word, and the word after it."""
+        if at >= len(self.words):
+            return None
+        if self.words[at].is_literal:
+            return (self.words[at].value,), at + 1
+        start = at
+        for _ in range(5):  # vec![…], []string{…}, [2]int{…}, &[…]
+            if self._is(start, "[", "{") and (values := self._inside(start)):
+                return values, self.match[start] + 1
+            if not (
+                self._is(start, "[", "]", "!", "&")
+                or (start < len(self.words) and self.words[start].kind in ("name", "number"))
+            ):
+                return None
+            start += 1
+        return None
+
+    def _inside(self, at: int) -> tuple[Value, ...]:
+        """The values of a bracket that holds literals and commas alone."""
+        end = self.match.get(at, at)
+        words = self.words[at + 1 : end] if end - at < 400 else ()
+        if any(not (word.is_literal or word.text == ",") for word in words):
+            return ()
+        return tuple(word.value for word in words if word.is_literal)
+
+    # --- what sources answer ----------------------------------------------------------------------
+
+    def lookups(self, end: int) -> Iterator[Lookup]:
+        """What a source looks up, up to a line."""
+        chain, last = Lookup(is_sheer=True), -1
+        asked: list[list[Value]] = [[]]
+        for at, word in enumerate(self.words):
+            if word.line > end:
+                break
+            if word.kind == "string" or word.is_literal:
+                continue
+            if word.text in _EQUAL and not word.text.startswith("!"):
+                asked[-1] += [self.words[n].value for n in (at - 1, at + 1) if self._at_literal(n)]
+            elif word.text == "||":
+                asked.append([])
+            elif word.text in ("if", "case", ";", "}"):
+                asked = [[]]
+            ways: list[list[Value]] = []
+            if word.text == "case":
+                ways = self._cases(at)
+            elif word.text == "=>":
+                ways = self._arm(at)
+            if word.text in ("?", "{", ")", "return") and any(asked):
+                ways = asked
+            after = self._colon(at) if word.text == "case" else at
+            given = self._answer(after) if any(ways) else None
+            if given is None:
+                continue
+            if last >= 0 and at - last > _CHAIN:
+                yield chain
+                chain = Lookup(is_sheer=True)
+            last = given[1]
+            chain.entries += [Entry(word.line, tuple(way), given[0]) for way in ways if way]
+            chain.default = self._default(last)
+            asked = [[]]
+        yield chain
+        yield from self._tables(end)
+
+    def _at_literal(self, at: int) -> bool:
+        return 0 <= at < len(self.words) and self.words[at].is_literal
+
+    def _cases(self, at: int) -> list[list[Value]]:
+        ways = []
+        for n in range(at + 1, min(at + 40, len(self.words))):
+            if self._is(n, ":", "=>"):
+                break
+            if self.words[n].is_literal:
+                ways.append([self.words[n].value])
+        return ways
+
+    def _colon(self, at: int) -> int:
+        return next((n for n in range(at, min(at + 40, len(self.words))) if self._is(n, ":", "=>")), at)
+
+    def _arm(self, at: int) -> list[list[Value]]:
+        """What the pattern of an arm before `=>` holds, if that is literals alone."""
+        ways: list[list[Value]] = [[]]
+        depth = 0
+        for n in range(at - 1, max(-1, at - 30), -1):
+            word = self.words[n]
+            if word.is_literal:
+                ways[-1].append(word.value)
+            elif word.text == ")":
+                depth += 1
+            elif word.text == "(" and depth:
+                depth -= 1
+            elif word.text == "|":
+                ways.append([])
+            elif not (depth and (word.text == "," or word.text in ("_", "Some", "Ok"))):
+                break
+        return ways
+
+    def _answer(self, at: int) -> tuple[tuple[Value, ...], int] | None:
+        """The literal that is answered after a condition, and the word after it."""
+        while self._is(at, *_PASSED, "case") and not self._at_literal(at):
+            at += 1
+        if at + 1 < len(self.words) and self.words[at].kind == "name" and self._is(at + 1, "=", ":="):
+            at += 2
+        return self._closed(at)
+
+    def _closed(self, at: int) -> tuple[tuple[Value, ...], int] | None:
+        """A literal that nothing is reckoned with."""
+        given = self._literal(at)
+        if given is None:
+            return None
+        if given[1] >= len(self.words) or self.words[given[1]].line > self.words[given[1] - 1].line:
+            return given
+        return given if self._is(given[1], *_ENDS) else None
+
+    def _default(self, at: int) -> tuple[Value, ...] | None:
+        start = at
+        while at < len(self.words) and at - start < 8 and self._is(at, *_BETWEEN):
+            at += 1
+        if self._at_literal(at) and self._is(at + 1, "=>"):
+            return None
+        given = self._closed(at) if at > start else None
+        return given[0] if given else None
+
+    def _tables(self, end: int) -> Iterator[Lookup]:
+        """Objects, maps, and lists of rows."""
+        tables: dict[int, Lookup] = {}
+        for at, word in enumerate(self.words):
+            if word.line > end:
+                break
+            home = self.parent[at]
+            if word.kind == "op" and word.text == ":" and home >= 0 and at:
+                key, given = self._key(at - 1), self._closed(at + 1)
+                if key and given and not self._is(at - 2, "?", "case"):
+                    tables.setdefault(home, Lookup(is_table=True)).entries.append(Entry(word.line, key, given[0]))
+            elif word.kind == "op" and word.text in _OPEN and home >= 0 and len(row := self._inside(at)) >= 2:
+                tables.setdefault(home, Lookup(is_table=True)).entries.append(Entry(word.line, row[:-1], row[-1:]))
+        yield from tables.values()
+
+    def _key(self, at: int) -> tuple[Value, ...]:
+        word = self.words[at]
+        if word.is_literal:
+            return (word.value,)
+        if word.kind == "name":
+            return (word.text,)
+        if word.text in ("}", "]"):
+            start = next((n for n in range(at - 1, max(-1, at - 40), -1) if self.match.get(n) == at), -1)
+            return self._inside(start) if start >= 0 else ()
+        return ()
+
+    # --- what tests expect ------------------------------------------------------------------------
+
+    def learn(self, wanted: Learns, path: str) -> None:
+        """Tell what the tests of a text want."""
+        bound: dict[str, tuple[str, tuple[Value, ...]]] = {}
+        for at, word in enumerate(self.words):
+            if word.kind == "name" and self._is(at + 1, "(") and not _ASSERTING.fullmatch(word.text):
+                end = self.match.get(at + 1, -1)
+                inside = self.words[at + 2 : end] if 0 < end - at < 200 else ()
+                given = tuple(one.value for one in inside if one.is_literal)
+                if not given:
+                    continue
+                if name := self._bound(at):
+                    bound[name] = (word.text, given)
+                self._expect(wanted, f"{path} {word.text}", given, at, end + 1)
+            elif word.kind == "name" and word.text in bound and not self._is(at + 1, "=", ":=", "("):
+                name, given = bound[word.text]
+                self._expect(wanted, f"{path} {name}", given, at, at + 1)
+            elif word.kind == "op" and word.text in _OPEN:
+                self._row(wanted, path, at)
+
+    def _bound(self, at: int) -> str:
+        """The variable that a call's result is given to."""
+        for n in range(at - 1, max(-1, at - 8), -1):
+            if self._is(n, "=", ":="):
+                first = n - 1
+                while self._is(first - 1, ",") and first >= 2:
+                    first -= 2
+                return self.words[first].text if first >= 0 and self.words[first].kind == "name" else ""
+            if not (self.words[n].kind == "name" or self._is(n, ".", "::", "await", "&")):
+                return ""
+        return ""
+
+    def _expect(self, wanted: Learns, group: str, given: tuple[Value, ...], at: int, end: int) -> None:
+        """Find what is expected of a call, or of its result, that stands between two words."""
+        while self._is(end, ")", "?") or (
+            self._is(end, ".") and self._is(end + 1, "unwrap", "await", "not", "to", "be", "deep")
+        ):
+            end += 1 if not self._is(end, ".") else 2
+            if self._is(end, "(") and self._is(end + 1, ")"):
+                end += 2
+        if self._is(end, *_EQUAL, ","):
+            after = self._literal(end + 1)
+        elif self._is(end, ".") and self._is(end + 2, "("):
+            after = self._literal(end + 3)
+        else:
+            after = None
+        if after:
+            wanted.pair(given, after[0], group)
+        start = at
+        while start >= 2 and self._is(start - 1, ".", "::"):
+            start -= 2
+        if self._is(start - 1, ",", *_EQUAL) and self._at_literal(start - 2):
+            wanted.pair(given, (self.words[start - 2].value,), group)
+
+    def _row(self, wanted: Learns, path: str, at: int) -> None:
+        """A bracket that holds literals, their names and lists of them: a row of a table."""
+        end, group = self.match.get(at, at), f"{path}:{self.parent[at]}"
+        if not 2 < end - at < 200 or self.parent[at] < 0:
+            return
+        parts: list[list[Value]] = []
+        n = at + 1
+        while n < end:
+            given = self._literal(n)
+            if given:
+                parts.append(list(given[0]))
+                n = given[1]
+            elif self._is(n, ",") or (self.words[n].kind == "name" and self._is(n + 1, ":")):
+                n += 1 if self._is(n, ",") else 2
+            else:
+                return
+        wanted.row(parts, group)
+        if len(parts) > 2 and isinstance(parts[0][0], str):
+            wanted.row(parts[1:], group)
