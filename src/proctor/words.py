@@ -34,6 +34,10 @@ class TaskStatus(StrEnum):
     REVIEW = "review"
 
 
+DROPPED = "dropped by the operator"
+"""Why a task is blocked that nobody wants any more."""
+
+
 class Verdict(StrEnum):
     """What a check said; only `passed` proves anything."""
 

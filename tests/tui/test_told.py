@@ -11,8 +11,7 @@ from proctor.tui.panels import banner, header, request, strip, tasks
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain, width
 from proctor.tui.view import holding
-from proctor.tui.wording import DROPPED
-from proctor.words import CheckpointKind, Dimension, RequestKind, Rule, SessionStatus, TaskStatus
+from proctor.words import DROPPED, CheckpointKind, Dimension, RequestKind, Rule, SessionStatus, TaskStatus
 from tui.conftest import Desk, settled, shown, until
 from tui.story import Story
 from tui.test_panels import ALL_KEYS, NOW, a_state, a_view, kept, text

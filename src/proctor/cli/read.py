@@ -22,7 +22,7 @@ from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import status_of
 from proctor.text import safe_block, safe_line
 from proctor.units import counted, format_amount
-from proctor.words import Dimension, ExitCode, Level, SessionStatus, TaskStatus
+from proctor.words import DROPPED, Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
 MOST_PARTS = 12
@@ -80,7 +80,7 @@ def status(given: argparse.Namespace) -> int:
 
 def _task(task: TaskState) -> Iterator[str]:
     """Where a task stands, and why it is not done, with where to read on."""
-    from proctor.tui.wording import DROPPED, reason, stands
+    from proctor.tui.wording import reason, stands
 
     claim = f"   claimed {safe_line(task.claim, 40)}" if task.claim else ""
     yield f"  {task.id!s:>4} {stands(task):10} {safe_line(task.task, 60):60}{claim}".rstrip()

@@ -14,6 +14,7 @@ from proctor.supervisor.session import Session
 from proctor.text import safe_line
 from proctor.units import format_amount
 from proctor.words import (
+    DROPPED,
     Dimension,
     Drift,
     Exhaustion,
@@ -25,7 +26,6 @@ from proctor.words import (
     TaskStatus,
 )
 
-DROPPED = "dropped by the operator"
 EFFORT = frozenset(
     {
         Dimension.WALL_CLOCK,

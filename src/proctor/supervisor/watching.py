@@ -35,7 +35,10 @@ def show(s: Session) -> None:
     s.shown_at = now
     s.account.sample()
     limits = {c.dimension: c.limit for c in s.ceilings}
-    live: dict[str, dict[str, Any]] = {"gauges": s.account.gauges(limits), "worker": {"alive": False, "paused": s.paused}}
+    live: dict[str, dict[str, Any]] = {
+        "gauges": s.account.gauges(limits),
+        "worker": {"alive": False, "paused": s.paused},
+    }
     if (running := s.running) is not None:
         process = running.worker.running
         live["worker"] = {

@@ -15,9 +15,10 @@ from proctor.tui.entries import BODY, Entry, Kind, Told, hunk, main_argument, so
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
 from proctor.tui.view import moved
-from proctor.tui.wording import DROPPED, RESPONSES, RULES, STANDS, reason
+from proctor.tui.wording import RESPONSES, RULES, STANDS, reason
 from proctor.units import counted, format_duration
 from proctor.words import (
+    DROPPED,
     CheckpointKind,
     IterationEnd,
     Level,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proctor.journal.state import State, TaskState
 from proctor.text import safe_line
 from proctor.tui.format import LABEL
-from proctor.words import Dimension, Response, Rule, TaskStatus, Verdict
+from proctor.words import DROPPED, Dimension, Response, Rule, TaskStatus, Verdict
 
 RULES = {
     Rule.NO_CHANGE: "no check changed its answer",
@@ -42,8 +42,6 @@ _ERRORS = {
 }
 
 
-DROPPED = "dropped by the operator"
-"""Why a task is blocked that nobody wants any more."""
 STANDS = {
     TaskStatus.DONE: "passed",
     TaskStatus.BLOCKED: "set aside",

@@ -10,9 +10,9 @@ from proctor.tui import format as fmt
 from proctor.tui.glyphs import CLAIM, CURRENT, CURRENT_BEAT, TASK
 from proctor.tui.spans import Line, Role, cut, line, spread, width, wrap
 from proctor.tui.view import View
-from proctor.tui.wording import DROPPED, reason, stands
+from proctor.tui.wording import reason, stands
 from proctor.units import counted
-from proctor.words import Dimension, TaskStatus
+from proctor.words import DROPPED, Dimension, TaskStatus
 
 WORDED = 26
 """Cells of a title and its word from which both are always shown."""
