@@ -17,7 +17,7 @@ import pytest
 
 from checkpoint.photo import git, photograph, write
 from proctor.checkpoint.repository import NotRestored, Store
-from proctor.checkpoint.store import plumbing
+from proctor.checkpoint.store import command, plumbing
 from proctor.errors import Unrecoverable, UsageError
 
 
@@ -208,7 +208,7 @@ def test_a_snapshot_that_fails_names_nothing(store: Store, work: Path, place: Pa
 def test_a_fifo_where_git_reads_rules_blocks_nothing(
     store: Store, work: Path, monkeypatch: pytest.MonkeyPatch, trap: str
 ) -> None:
-    monkeypatch.setattr(plumbing, "_TRAP_CHECK", 0.3)
+    monkeypatch.setattr(command, "_TRAP_CHECK", 0.3)
     before, was = store.snapshot("c1"), photograph(work)
     (work / trap).parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(work / trap)

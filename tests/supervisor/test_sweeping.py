@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from proctor.checkpoint.repository import Store
-from proctor.checkpoint.store import plumbing
+from proctor.checkpoint.store import command
 from proctor.journal import events as ev
 from proctor.journal.store import Journal
 from proctor.supervisor.sweeping import FOREVER, KEEP, OPERATOR, Sweeper
@@ -194,7 +194,7 @@ async def test_a_trap_in_the_workspace_hinders_no_sweep_however_long_it_takes(
 ) -> None:
     await session.checkpoints(3)
     os.mkfifo(session.work / ".gitignore")
-    monkeypatch.setattr(plumbing, "_TRAP_CHECK", 0.001)
+    monkeypatch.setattr(command, "_TRAP_CHECK", 0.001)
     swept = await session.sweeper.sweep(0, OPERATOR)
     assert swept.gone.checkpoints == ("c2",)
     assert session.named() == {"c1", "c3"}

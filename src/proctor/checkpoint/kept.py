@@ -14,8 +14,9 @@ from pathlib import Path
 from proctor.checkpoint.back.dress import Dresser
 from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.record import Manifest, is_below, parents, raw
+from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.objects import Objects, temporary_index
-from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, split
+from proctor.checkpoint.store.plumbing import Git, disk_faults, split
 from proctor.checkpoint.view import make_folders, read_without
 from proctor.trees import remove_tree
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.checkpoint.record import BESIDE, FILES, STATE, text
-from proctor.checkpoint.store.plumbing import Git, GitFailed
+from proctor.checkpoint.store.command import GitFailed
+from proctor.checkpoint.store.plumbing import Git
 from proctor.text import safe_line
 from proctor.units import counted
 

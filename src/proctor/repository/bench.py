@@ -18,9 +18,10 @@ from types import TracebackType
 
 from proctor.checkpoint.record import Held, is_below, is_inside, parents, raw, text
 from proctor.checkpoint.repository import Store
+from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.draft import adopt
 from proctor.checkpoint.store.hygiene import git_program
-from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, joined, split
+from proctor.checkpoint.store.plumbing import Git, disk_faults, joined, split
 from proctor.checkpoint.view import NOTHING, Delta, deltas
 from proctor.lookup import search_path
 from proctor.repository.aside import Aside

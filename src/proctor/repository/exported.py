@@ -9,7 +9,8 @@ from pathlib import Path
 from proctor.checkpoint.export import Exported, left_out, named
 from proctor.checkpoint.record import is_below, raw, text
 from proctor.checkpoint.repository import Store
-from proctor.checkpoint.store.plumbing import Git, GitFailed, split
+from proctor.checkpoint.store.command import GitFailed
+from proctor.checkpoint.store.plumbing import Git, split
 from proctor.errors import UsageError
 from proctor.repository.bench import Bench
 from proctor.repository.branch import PREFIX, refusal

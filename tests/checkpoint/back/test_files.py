@@ -14,6 +14,7 @@ from proctor.checkpoint.back import files, restore
 from proctor.checkpoint.back.dress import Unlike
 from proctor.checkpoint.repository import Store
 from proctor.checkpoint.store import plumbing
+from proctor.checkpoint.store.command import Command
 from proctor.checkpoint.store.draft import Draft
 from proctor.checkpoint.view import deltas
 
@@ -191,7 +192,7 @@ def test_a_rollback_reads_and_writes_no_more_than_it_changes(
     commands: list[str] = []
     start = plumbing.Git.start
 
-    def noted(git: plumbing.Git, *args: str, **how: object) -> plumbing.Command:
+    def noted(git: plumbing.Git, *args: str, **how: object) -> Command:
         commands.append(args[0])
         return start(git, *args, **how)  # type: ignore[arg-type]
 

@@ -13,7 +13,7 @@ from checkpoint.gitstate.gits import Repo, make
 from checkpoint.gitstate.test_session_state import DEEDS, bisecting, detaching, unstaging_all
 from checkpoint.photo import photograph, write
 from proctor.checkpoint.repository import Store
-from proctor.checkpoint.store import plumbing
+from proctor.checkpoint.store import command
 
 PLAIN = (bisecting, detaching, unstaging_all)
 """Done in the session's alone: nothing in them is another's matter."""
@@ -285,7 +285,7 @@ def test_it_is_said_when_a_link_stands_where_a_repository_was(git: Repo, store: 
 def test_nothing_waits_for_a_fifo_where_git_has_a_file(
     git: Repo, store: Store, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(plumbing, "_TRAP_CHECK", 0.2)
+    monkeypatch.setattr(command, "_TRAP_CHECK", 0.2)
     first = store.snapshot("c1")
     git.run("branch", "work")
     git.commit("README", "changed\n")
@@ -317,7 +317,7 @@ def test_a_folder_in_the_way_of_a_file_of_git_keeps_no_rollback_from_the_files(g
 def test_a_repository_that_no_safety_checkpoint_could_read_is_left_as_it_is(
     git: Repo, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plumbing, "_TRAP_CHECK", 0.2)
+    monkeypatch.setattr(command, "_TRAP_CHECK", 0.2)
     first = store.snapshot("c1")
     write(git.work / "new", "new\n")
     git.run("branch", "work")

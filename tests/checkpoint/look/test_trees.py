@@ -10,7 +10,7 @@ import pytest
 
 from checkpoint.photo import write
 from proctor.checkpoint.repository import Store
-from proctor.checkpoint.store.plumbing import GitFailed
+from proctor.checkpoint.store.command import GitFailed
 
 
 def of_git(store: Store) -> str:

@@ -11,7 +11,7 @@ import pytest
 from checkpoint.photo import write
 from proctor.checkpoint.repository import Store
 from proctor.checkpoint.store import packing
-from proctor.checkpoint.store.plumbing import Command
+from proctor.checkpoint.store.command import Command
 
 
 @pytest.fixture

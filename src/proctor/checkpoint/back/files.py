@@ -16,7 +16,8 @@ from types import TracebackType
 
 from proctor.checkpoint.back.dress import Unlike
 from proctor.checkpoint.record import common_mode, id_of
-from proctor.checkpoint.store.plumbing import Command, Git, GitFailed
+from proctor.checkpoint.store.command import Command, GitFailed
+from proctor.checkpoint.store.plumbing import Git
 from proctor.checkpoint.view import NOTHING, Delta
 from proctor.text import safe_line
 

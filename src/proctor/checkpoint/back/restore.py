@@ -23,8 +23,9 @@ from proctor.checkpoint.back.shelf import Shelf, is_folder
 from proctor.checkpoint.gitstate.repositories import Repositories
 from proctor.checkpoint.look.snapshot import WorkingTree
 from proctor.checkpoint.record import Held, Restored, is_below, parents, raw, text
+from proctor.checkpoint.store.command import GitFailed, Trapped
 from proctor.checkpoint.store.objects import Objects
-from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, disk_faults
+from proctor.checkpoint.store.plumbing import Git, disk_faults
 from proctor.checkpoint.view import NOTHING, changes_between, deltas, make_folders, sizes_of
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.text import safe_line

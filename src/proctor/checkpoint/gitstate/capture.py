@@ -26,8 +26,9 @@ from proctor.checkpoint.gitstate.gathered import Cache, Gathered
 from proctor.checkpoint.gitstate.places import Place, Role
 from proctor.checkpoint.look.known import FRESH
 from proctor.checkpoint.record import FILE, FOLDER, id_of, tree_body
+from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.draft import Draft
-from proctor.checkpoint.store.plumbing import Git, GitFailed, split
+from proctor.checkpoint.store.plumbing import Git, split
 
 MOST_INDEX = 512 << 20
 SMALL_OBJECTS = 16 << 20

@@ -17,8 +17,9 @@ from pathlib import Path
 from proctor.checkpoint.gitstate.folder import EXECUTABLE, PLAIN, GitFolder
 from proctor.checkpoint.look.known import FRESH, Signature
 from proctor.checkpoint.record import FOLDER, id_of, tree_body
+from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.draft import Draft
-from proctor.checkpoint.store.plumbing import Git, GitFailed, write_file
+from proctor.checkpoint.store.plumbing import Git, write_file
 from proctor.trees import remove_tree
 
 MOST_PACK = 256 << 20

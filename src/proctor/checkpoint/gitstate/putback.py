@@ -23,7 +23,7 @@ from proctor.checkpoint.gitstate.lock import Left, Lock
 from proctor.checkpoint.gitstate.places import Place, Role
 from proctor.checkpoint.gitstate.supply import Supply, theirs
 from proctor.checkpoint.record import id_of, is_inside, parents
-from proctor.checkpoint.store.plumbing import GitFailed
+from proctor.checkpoint.store.command import GitFailed
 
 _KEPT_IN_A_NEW_ONE = (b"config", b"config.worktree", b"info/exclude", b"info/attributes", b"info/global-attributes")
 """What a session's repository that was made anew says by itself."""

@@ -19,8 +19,9 @@ from proctor.checkpoint.gitstate.lock import Left
 from proctor.checkpoint.gitstate.places import Place, Role
 from proctor.checkpoint.gitstate.putback import PutBack
 from proctor.checkpoint.record import FOLDER, raw, tree_body
+from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.draft import Draft
-from proctor.checkpoint.store.plumbing import Git, GitFailed, disk_faults, write_file
+from proctor.checkpoint.store.plumbing import Git, disk_faults, write_file
 from proctor.errors import ProctorError
 from proctor.text import safe_line
 from proctor.trees import remove_tree

@@ -13,7 +13,7 @@ from proctor.checkpoint.gitstate.folder import EXECUTABLE, PLAIN, GitFolder
 from proctor.checkpoint.gitstate.gathered import is_whole, loose
 from proctor.checkpoint.gitstate.held import Held, Shelves
 from proctor.checkpoint.gitstate.places import Place, Role
-from proctor.checkpoint.store.plumbing import GitFailed
+from proctor.checkpoint.store.command import GitFailed
 
 _SHA1 = 40
 """Digits of an id. Of a repository with longer ones no objects are kept."""

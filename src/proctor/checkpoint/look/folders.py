@@ -21,7 +21,8 @@ from msgspec.structs import replace
 from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.look.known import FRESH
 from proctor.checkpoint.record import Attributes
-from proctor.checkpoint.store.plumbing import Git, GitFailed, write_file
+from proctor.checkpoint.store.command import GitFailed
+from proctor.checkpoint.store.plumbing import Git, write_file
 from proctor.checkpoint.store.plumbing import split as parted
 from proctor.trees import file_system
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from proctor.checkpoint.look.patterns import Wishes
 from proctor.checkpoint.policy import DEFAULT, Keep
+from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.hygiene import user_ignores
-from proctor.checkpoint.store.plumbing import Git, GitFailed, joined, split, write_file
+from proctor.checkpoint.store.plumbing import Git, joined, split, write_file
 
 _LIMIT = 1 << 20
 

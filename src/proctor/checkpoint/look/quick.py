@@ -31,9 +31,10 @@ from proctor.checkpoint.record import (
     is_inside,
     parents,
 )
+from proctor.checkpoint.store.command import Trapped
 from proctor.checkpoint.store.draft import Draft
 from proctor.checkpoint.store.packs import IN_ONE
-from proctor.checkpoint.store.plumbing import Git, Trapped
+from proctor.checkpoint.store.plumbing import Git
 from proctor.checkpoint.store.treeobjects import Entry, Unread
 
 MOST = 20_000

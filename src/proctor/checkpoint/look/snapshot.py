@@ -26,8 +26,9 @@ from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Held, Manifest, Notes, identity, tree_entries
 from proctor.checkpoint.seed.seed import seed
 from proctor.checkpoint.store.borrow import missing
+from proctor.checkpoint.store.command import GitFailed, Trapped
 from proctor.checkpoint.store.draft import Draft
-from proctor.checkpoint.store.plumbing import Git, GitFailed, Trapped, joined, split
+from proctor.checkpoint.store.plumbing import Git, joined, split
 from proctor.checkpoint.store.treeobjects import Entry, TreeObjects, Unread
 from proctor.checkpoint.view import NOTHING, Delta, raw_deltas
 from proctor.errors import UsageError

@@ -23,8 +23,9 @@ from proctor.checkpoint.seed.converted import converted
 from proctor.checkpoint.seed.entries import Entries, NotPlain, taken_apart
 from proctor.checkpoint.seed.origin import Origin, origin_of
 from proctor.checkpoint.store import borrow
+from proctor.checkpoint.store.command import Command, GitFailed
 from proctor.checkpoint.store.draft import Draft
-from proctor.checkpoint.store.plumbing import ALTERNATES, NOTHING_MORE, Command, Git, GitFailed, joined, listed
+from proctor.checkpoint.store.plumbing import ALTERNATES, NOTHING_MORE, Git, joined, listed
 
 _FILES = {mode.to_bytes(4, "big") for mode in (0o100644, 0o100755, 0o120000)}
 _PLAINLY = ("--index-version=2", "--no-split-index", "--no-untracked-cache", "--no-fsmonitor", "--force-write-index")

@@ -16,18 +16,10 @@ import stat
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.draft import adopt
 from proctor.checkpoint.store.packs import flush_folder
-from proctor.checkpoint.store.plumbing import (
-    ALTERNATES,
-    BORROWED,
-    NOTHING_MORE,
-    Git,
-    GitFailed,
-    disk_faults,
-    listed,
-    write_file,
-)
+from proctor.checkpoint.store.plumbing import ALTERNATES, BORROWED, NOTHING_MORE, Git, disk_faults, listed, write_file
 from proctor.trees import remove_tree
 
 LOOSE = 2_000

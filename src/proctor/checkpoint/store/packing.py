@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from proctor.checkpoint.store.plumbing import Git, GitFailed
+from proctor.checkpoint.store.command import GitFailed
+from proctor.checkpoint.store.plumbing import Git
 
 MANY = 20
 """Packs from which on they are put together."""
