@@ -246,7 +246,7 @@ def run(
     terminal.forget_keys()
     code = app.run(mouse=mouse)
     app.feed.join(timeout=2)
-    sys.stdout.write(farewell(app.view) + "\n")
+    sys.stdout.write(terminal.wrapped(farewell(app.view)) + "\n")
     return code or ending(app.view)
 
 
