@@ -1,7 +1,7 @@
 """Changes kept as diffs with whole files in them, and what the detectors say of them.
 
-A diff begins with lines of words; `expect: KIND WEIGHT` says what must be found. A file without changed lines is one of
-the frozen tests.
+A diff begins with lines of words; `expect: KIND WEIGHT` says what must be found, `failed: ID` which test failed before
+the work. A file without changed lines is one of the frozen tests.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ class Case:
     name: str
     expected: tuple[Gaming, Weight] | None = None
     told: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     tests: dict[str, str] = field(default_factory=dict)
 
     def findings(self) -> list[Found]:
-        return look(self.changes, self.tests, self.told)
+        return look(self.changes, self.tests, self.told, self.failed)
 
     @property
     def is_found(self) -> bool:
@@ -50,6 +51,8 @@ def read(name: str, text: str) -> Case:
         if line.startswith("expect: "):
             kind, weight = line.removeprefix("expect: ").split()
             case.expected = Gaming(kind), Weight(weight)
+        elif line.startswith("failed: "):
+            case.failed.append(line.removeprefix("failed: "))
         else:
             case.told.append(line)
     for part in parts:

@@ -23,6 +23,7 @@ from proctor.oracle import tamper
 from proctor.oracle.bench import shown
 from proctor.oracle.frozen import Frozen, Item
 from proctor.oracle.gaming.change import Language, is_test, language_of, spread
+from proctor.oracle.gaming.goldens import is_golden
 from proctor.text import safe_line
 from proctor.words import Gaming, Weight
 
@@ -69,6 +70,7 @@ class Said(msgspec.Struct, frozen=True):
     text: str = ""
     hunk: str = ""
     words: tuple[str, ...] = ()
+    test: str | None = None
 
     def finding(self, kind: str = "") -> Finding:
         """As a row has it; `kind` where nothing more is known of a frozen file than that it differs."""
@@ -106,6 +108,10 @@ class Looked:
     laid_back: Sequence[str] = ()
     told: Sequence[str] = ()
     told_in: Sequence[str] = ()
+    failed: Collection[str] = ()
+    """Ids of tests that failed before the work."""
+    first: str = ""
+    """The tree that the session began with: tests that were not there are the worker's own; "" if it is not known."""
 
 
 def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
@@ -120,8 +126,9 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
         if not (changes or back or left_out):
             return Seen()
         told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
-        answer = _ask({"changes": changes, "frozen": back, "tests": _tests(frozen), "told": told})
-        own = _news(answer.own, store, what.before, frozen)
+        question = {"changes": changes, "frozen": back, "tests": _tests(frozen), "told": told}
+        answer = _ask({**question, "failed": sorted(what.failed)})
+        own = _were_there(_news(answer.own, store, what.before, frozen), store, what.first)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
         return Seen(
             suspicion=(
@@ -133,7 +140,8 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     gamed = [one.finding() for one in own if one.weight is Weight.TAMPERING]
     heavy += gamed
     light = [one.finding() for one in own if one.weight is Weight.SUSPICION]
-    light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at") for path in left_out]
+    light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at")
+              for path in left_out if not is_golden(path)]  # fmt: skip
     seen = Seen(_spread(heavy), _spread(light), bool(gamed))
     if heavy or light:
         out.mkdir(parents=True, exist_ok=True)
@@ -150,7 +158,7 @@ def is_ours(path: str, others: Collection[str] = ()) -> bool:
     """Whether a path is code that somebody writes, and that the worker wrote."""
     if path in others or _NOT_OURS.search(path) or _GENERATED.fullmatch(path):
         return False
-    return language_of(path, "") is not Language.OTHER or "." not in path.rpartition("/")[2]
+    return is_golden(path) or language_of(path, "") is not Language.OTHER or "." not in path.rpartition("/")[2]
 
 
 def _text(data: bytes | None) -> str | None:
@@ -210,6 +218,24 @@ def _news(found: Iterable[Said], store: Holds, before: str, frozen: Frozen) -> l
     tests = [item.path for item in frozen.items if is_test(item.path)]
     known = store.mentioned(before, words, tests) if words else set()
     return [one for one in found if not one.words or not known.issuperset(one.words)]
+
+
+def _spoken(test: str) -> str:
+    """The part of a test's name that stands in a source as it is."""
+    return max(re.split(r"[\"'`\\\n]|\.(?=\w+$)", test), key=len)
+
+
+def _were_there(found: Sequence[Said], store: Holds, first: str) -> list[Said]:
+    """Findings without those of tests that were not there when the session began: a worker's own want what it says."""
+    names = sorted({_spoken(one.test) for one in found if one.test})
+    known = store.mentioned(first, names, ()) if first and names else set()
+
+    def was_there(one: Said) -> bool:
+        if not first or one.test is None:
+            return True
+        return _spoken(one.test) in known if one.test else _stood(store, first, one.path) is not None
+
+    return [one for one in found if was_there(one)]
 
 
 def _reason(error: Exception) -> str:

@@ -15,7 +15,8 @@ from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
 from proctor.oracle import looking, tamper
 from proctor.oracle.check import Judgement
-from proctor.supervisor import publish
+from proctor.oracle.runners import Outcome
+from proctor.supervisor import judging, publish
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
 from proctor.words import RequestKind, Response, TaskStatus, Verdict
@@ -60,9 +61,23 @@ async def _look(s: Session, acted: Acted, task: TaskState, before: str, laid_bac
         laid_back=laid_back,
         told=(s.terms.contract.goal, task.task, *s.state.notes),
         told_in=tuple(filter(None, (names.plan, names.rules, task.spec))),
+        failed=await asyncio.to_thread(_failed, s),
+        first=_first(s),
     )
     folder = iteration_dir(s.state_dir, acted.iteration)
     return await asyncio.to_thread(looking.look, what, s.frozen, s.store, folder)
+
+
+def _failed(s: Session) -> frozenset[str]:
+    """The tests that failed before the work on any task that is open, by their ids."""
+    known = (judging.before(s, task.id) for task in s.state.tasks if task.known_to_fail)
+    results = (result for judgement in known if judgement is not None for result in judgement.results)
+    return frozenset(id for one in results for id, outcome in one.tests.items() if outcome is Outcome.FAILED)
+
+
+def _first(s: Session) -> str:
+    """The tree that the session began with, as far as it is kept."""
+    return next((one.taken.commit for one in s.state.checkpoints if one.taken.iteration == 0), "")
 
 
 async def _rows(

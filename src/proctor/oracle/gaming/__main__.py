@@ -19,14 +19,14 @@ SECONDS, BYTES = 10, 1 << 30
 
 
 def main() -> None:
-    """Read `changes` and `frozen` (path, before, after), `tests` and `told`; print the findings of the two."""
+    """Read `changes` and `frozen` (path, before, after), `tests`, `told`, `failed`; print the findings of the two."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     given = json.load(sys.stdin.buffer)
     frozen = [Change(*change) for change in given["frozen"]]
     covered = {change.path for change in frozen}
     changes = [*frozen, *(one for change in given["changes"] if (one := Change(*change)).path not in covered)]
-    found = look(changes, given["tests"], given["told"])
+    found = look(changes, given["tests"], given["told"], given.get("failed", ()))
     own = [_said(one) for one in found if one.path not in covered]
     laid_back = [_said(replace(one, weight=Weight.TAMPERING)) for one in found if one.path in covered]
     shown = {one.path for one in found}
@@ -43,7 +43,7 @@ def _plain(change: Change) -> dict[str, object]:
 
 def _said(one: Found) -> dict[str, object]:
     return {"kind": one.kind, "weight": one.weight, "path": one.path, "line": one.line, "why": one.why,
-            "text": one.text, "hunk": one.hunk, "words": one.words}  # fmt: skip
+            "text": one.text, "hunk": one.hunk, "words": one.words, "test": one.test}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -149,6 +149,9 @@ class Found:
     hunk: str = ""
     words: tuple[str, ...] = ()
     """Of literals those that must have stood nowhere before."""
+    test: str | None = None
+    """Where an expected value is another one: the test, which must have been there when the session began; "" where the
+    file is one thing."""
 
 
 def found(change: Change, kind: Gaming, weight: Weight, line: int, why: str, *, gone: bool = False) -> Found:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from proctor.oracle.gaming import lines, literals, pycode, pysniff, pytests, runs
+from proctor.oracle.gaming import answers, expected, lines, literals, pycode, pysniff, pytests, runs
 from proctor.oracle.gaming.change import Change, Found, Language, spread
 from proctor.oracle.gaming.change import found as found_in
 from proctor.oracle.gaming.syntax import on_lines, parsed, shape
@@ -14,17 +14,25 @@ MOST = 200
 """Findings of one change that are kept."""
 
 
-def look(changes: Sequence[Change], tests: Mapping[str, str] | None = None, told: Iterable[str] = ()) -> list[Found]:
+def look(
+    changes: Sequence[Change],
+    tests: Mapping[str, str] | None = None,
+    told: Iterable[str] = (),
+    failed: Collection[str] = (),
+) -> list[Found]:
     """What a change does to checks instead of to the work; the weightier findings first.
 
     `tests` are the frozen tests by path: their literals must not turn up as answers in the sources. `told` is what the
-    worker was told (task, spec, plan), which it may well write down.
+    worker was told (task, spec, plan), which it may well write down. `failed` are the tests that failed before the
+    work, by the ids of their runners.
     """
     whole = pytests.suite(list(changes))
-    wanted = literals.answers(tests or {})
-    known = "\n".join([*told, *(change.before or "" for change in changes if not change.is_test)])
+    wanted = answers.learned(tests or {})
+    words = "\n".join(told)
+    known = "\n".join([words, *(change.before or "" for change in changes if not change.is_test)])
     gone = _gone(changes)
     found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
+    found += expected.look(changes, failed, words)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
     found.sort(key=lambda f: (f.path, f.line))
     weights = ([f for f in found if f.weight is weight] for weight in (Weight.TAMPERING, Weight.SUSPICION))
@@ -41,7 +49,7 @@ def _gone(changes: Iterable[Change]) -> frozenset[str]:
 
 
 def _of(
-    change: Change, whole: pytests.Suite, wanted: literals.Answers, known: str, gone: frozenset[str]
+    change: Change, whole: pytests.Suite, wanted: answers.Answers, known: str, gone: frozenset[str]
 ) -> Iterator[Found]:
     if change.language is Language.PYTHON:
         old, new = parsed(change.before), parsed(change.after)

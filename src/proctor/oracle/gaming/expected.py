@@ -1,0 +1,282 @@
+"""Tests that were there and want something else now: their expected values, told by what they hold and not by layout.
+
+A test that failed before the work and is bent until it passes is tampering. One that passed, or of which nothing is
+known, is suspected, unless what it wants now was told, or the change takes the old value out of the sources and brings
+the new one in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from proctor.oracle.gaming import goldens
+from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed
+from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.failed import has_failed
+from proctor.oracle.gaming.regions import LANGUAGES, Region, Token, regions
+from proctor.words import Gaming, Weight
+
+_PARTS = re.compile(r"[^\W_]+(?:\.\d+)?")
+_MARKS = re.compile(r"[^\w\s]")
+_LITERALS = re.compile(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`|>([^<>\n]+)<")
+_SHOWN = 60
+_VALUES = 3
+"""Values of a test that a finding names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A value that a test wanted, and what it wants in its place."""
+
+    was: Token
+    now: Token
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the change takes out of the sources, and what it brings in."""
+
+    removed: str
+    added: str
+
+    @cached_property
+    def literals(self) -> str:
+        return "\n".join("".join(filter(None, match.groups())) for match in _LITERALS.finditer(self.added))
+
+    def mirror(self, was: str, now: str) -> bool:
+        """Whether the sources go the way that a test goes: out with the one value, in with the other."""
+        gone, come = _beyond(was, now), _beyond(now, was)
+        if not (gone or come):
+            return all(mark in self.literals for mark in {*_MARKS.findall(now)} - {*_MARKS.findall(was)})
+        marks = come or {*_MARKS.findall(now)} - {*_MARKS.findall(was)}
+        brought = all(_stands(part, self.added) for part in come) and (
+            bool(come) or all(m in self.literals for m in marks)
+        )
+        return brought and all(_stands(part, self.removed) for part in gone)
+
+
+@dataclass
+class _Pair:
+    """A test as it was and as it is, in the file where it stands now."""
+
+    change: Change
+    old: Region
+    new: Region
+    users: Sequence[Region] = ()
+    """Of what stands beside the tests, those that use it."""
+    came_from: str = ""
+    """The path of the file where it stood, if that is another one."""
+
+
+def look(changes: Sequence[Change], failed: Collection[str] = (), told: str = "") -> Iterator[Found]:
+    """Tests of which a value that they wanted is another one now. `failed` are the tests that failed before the work,
+    by the ids of their runners; `told` is what the worker was told."""
+    sources = _sources(changes)
+    pairs = list(_pairs([change for change in changes if change.language in LANGUAGES]))
+    kept = _gains(pairs)
+    for pair in pairs:
+        by_name = pair.users or (pair.new,)
+        bad = any(has_failed(pair.change.path, one, failed) for one in by_name)
+        bad = bad or has_failed(pair.came_from or pair.change.path, pair.old, failed)
+        swaps = [swap for swap in _swaps(pair, bad, kept, changes) if _weight(swap, bad, sources, told)]
+        if swaps:
+            weights = {_weight(swap, bad, sources, told) for swap in swaps}
+            weight = Weight.TAMPERING if Weight.TAMPERING in weights else Weight.SUSPICION
+            swaps = [swap for swap in swaps if _weight(swap, bad, sources, told) is weight]
+            yield _said(pair.change, by_name[0].name, weight, bad, swaps)
+    yield from goldens.look(changes, failed, lambda was, now: sources.mirror(was, now) or _is_told(was, now, told))
+
+
+def _said(change: Change, name: str, weight: Weight, bad: bool, swaps: Sequence[Swap]) -> Found:
+    values = ", ".join(f"{_shown(swap.now)} in place of {_shown(swap.was)}" for swap in swaps[:_VALUES])
+    more = f", and {len(swaps) - _VALUES} more" if len(swaps) > _VALUES else ""
+    why = f"{name} failed before the work and wants {values}{more}" if bad else f"{name} wants {values}{more}"
+    one = found(change, Gaming.ASSERTION, weight, swaps[0].now.line, why)
+    return replace(one, test=name)
+
+
+def _shown(token: Token) -> str:
+    text = " ".join(token.raw.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+# --- which tests are the same ---------------------------------------------------------------------
+
+
+def _pairs(changes: Iterable[Change]) -> Iterator[_Pair]:
+    gone: dict[tuple[Language, str], list[tuple[str, Region]]] = {}
+    fresh: list[tuple[Change, Region]] = []
+    for change in changes:
+        old, new = (_regions(change, text) for text in (change.before, change.after))
+        if not (old or new):
+            continue
+        was, now = _by_name(old), _by_name(new)
+        yield from (_Pair(change, was[key], now[key]) for key in now if key in was)
+        for key in was.keys() - now.keys():
+            gone.setdefault((change.language, was[key].short), []).append((change.path, was[key]))
+        fresh += [(change, now[key]) for key in now if key not in was]
+        yield from _beside(change, old, new)
+    for change, region in fresh:
+        twins = gone.get((change.language, region.short)) or _alike(region, gone)
+        if twins:
+            path, twin = twins.pop()
+            yield _Pair(change, twin, region, came_from=path)
+
+
+def _alike(region: Region, gone: dict[tuple[Language, str], list[tuple[str, Region]]]) -> list[tuple[str, Region]]:
+    """Tests that are gone and said the same but for literals and their name: this one has another name."""
+
+    def shape(one: Region) -> tuple[str, ...]:
+        return tuple("" if part == one.short else part for part in one.skeleton)
+
+    wanted = shape(region)
+    near = (twins for (language, _), twins in gone.items() if language is region.language)
+    return next((twins for twins in near if twins and shape(twins[0][1]) == wanted), [])
+
+
+def _regions(change: Change, text: str | None) -> tuple[Region, ...]:
+    if text is None:
+        return ()
+    if change.language is Language.RUST and not change.is_test:
+        tests = regions(text, change.language, True) if "#[cfg(test)]" in text or "#[test]" in text else ()
+    else:
+        tests = regions(text, change.language) if change.is_collected or change.is_test else ()
+    return (*tests, *goldens.documented(text, change.language))
+
+
+def _by_name(tests: Iterable[Region]) -> dict[tuple[str, int], Region]:
+    """By name, and by number where some have the same."""
+    seen: Counter[str] = Counter()
+    named: dict[tuple[str, int], Region] = {}
+    for one in tests:
+        if one.name:
+            named[one.name, seen[one.name]] = one
+            seen[one.name] += 1
+    return named
+
+
+_NAMED = re.compile(
+    r"^(?:(?:pub|export|static|const|let|var|mut|async|final|default) )*(?:(?:def|func|fn|function|class) ?)?"
+    r"([^\W\d]\w*)(?=\(|(?::[^=]+)?(?::=|=(?![=>])))"
+)
+
+
+def _beside(change: Change, old: Sequence[Region], new: Sequence[Region]) -> Iterator[_Pair]:
+    """What stands beside tests and has a name that they use: constants, tables, helpers."""
+    was, now = (_named([one for one in some if not one.name]) for some in (old, new))
+    tests = [one for one in new if one.name]
+    for name in was.keys() & now.keys():
+        if was[name].tokens != now[name].tokens:
+            users = [one for one in tests if any(token.text == name for token in one.tokens)]
+            if users:
+                yield _Pair(change, was[name], now[name], users)
+
+
+def _named(rest: Iterable[Region]) -> dict[str, Region]:
+    parts: dict[str, list[Token]] = {}
+    for region in rest:
+        name = ""
+        for statement in region.statements:
+            if statement.tokens[0].text in ("import", "from", "use", "package", "return"):
+                continue
+            if match := _NAMED.match(statement.text):
+                name = match[1]
+            if name:
+                parts.setdefault(name, []).extend(statement.tokens)
+    language = next((one.language for one in rest), Language.OTHER)
+    return {name: Region(name, language, tokens[0].line, tuple(tokens)) for name, tokens in parts.items()}
+
+
+# --- what is another value ------------------------------------------------------------------------
+
+
+def _gains(pairs: Iterable[_Pair]) -> Counter[str]:
+    """Values that a test or a constant has now and had not: what is gone elsewhere may have moved there."""
+    gains: Counter[str] = Counter()
+    for pair in pairs:
+        was, now = (Counter(t.text for t in one.tokens if t.value) for one in (pair.old, pair.new))
+        gains += now - was
+    return gains
+
+
+def _swaps(pair: _Pair, bad: bool, kept: Counter[str], changes: Sequence[Change]) -> list[Swap]:
+    old, new = pair.old, pair.new
+    if [t.text for t in old.tokens] == [t.text for t in new.tokens]:
+        return []
+    was, now = Asked(old, pair.users, bad), Asked(new, pair.users, bad)
+    gone, come = was.beyond(now), now.beyond(was)
+    gone = [token for token in gone if not kept[token.text] and not any(is_sensible(token, one) for one in now.values)]
+    if old.skeleton == new.skeleton:
+        places = {id(token): new.tokens[at] for at, token in enumerate(old.tokens)}
+        swaps = [Swap(one, places[id(one)]) for one in gone if places[id(one)].text != one.text]
+        return swaps or ([Swap(*two) for two in was.swapped(now)] if not (gone or come) else [])
+    swaps = [Swap(one, other) for one in gone if (other := _other(one, come, was, now, bad)) is not None]
+    named = [two for two in renamed(old, new) if not _is_defined(two[1].text, changes)]
+    return swaps or [Swap(*two) for two in (*opposite(old, new), *named)]
+
+
+def _is_defined(name: str, changes: Iterable[Change]) -> bool:
+    """Whether a change brings what a name stands for: that has another name, and is no other thing."""
+    begins = r"(?:^\s*|\b(?:const|let|var|class|struct|enum|type|static|def|fn|func)\s+)"
+    known = re.compile(rf"{begins}{re.escape(name)}\s*(?:=[^=]|[,:({{]|$)")
+    return any(known.search(line[:1_000]) for change in changes for _, line in change.added)
+
+
+def _other(one: Token, come: Sequence[Token], was: Asked, now: Asked, bad: bool) -> Token | None:
+    """What stands in the place of a value: of the new ones that which is asked of the same, in words of before."""
+    of, words = was.subject(one), was.words
+    near = [(len(of & now.subject(other)), other) for other in come if bad or now.words_of(other) <= words]
+    best = max(near, key=lambda pair: pair[0], default=None)
+    return best[1] if best is not None and (best[0] or bad) else None
+
+
+# --- what it weighs -------------------------------------------------------------------------------
+
+
+def _weight(swap: Swap, bad: bool, sources: Sources, told: str) -> Weight | None:
+    was, now = _plain(swap.was), _plain(swap.now)
+    is_told = _is_told(was, now, told)
+    if not bad:
+        return None if is_told or sources.mirror(was, now) else Weight.SUSPICION
+    if not is_told or _is_trivial(now):
+        return Weight.TAMPERING
+    return Weight.SUSPICION if _is_told(now, was, told) else None
+
+
+def _plain(token: Token) -> str:
+    return token.text[2:] if token.value and token.text[1:2] == ":" else token.text
+
+
+def _is_trivial(text: str) -> bool:
+    """Whether a value stands in any text by chance."""
+    return sum(c.isalnum() for c in text) < 2 or text.lower() in ("true", "false", "none", "null", "nil", "undefined")
+
+
+def _is_told(was: str, now: str, told: str) -> bool:
+    """Whether all that is new in a value was told."""
+    new = _beyond(now, was)
+    return all(_stands(part, told) for part in new) if new else bool(now.strip()) and now in told
+
+
+def _beyond(text: str, other: str) -> set[str]:
+    return {*_PARTS.findall(text)} - {*_PARTS.findall(other)}
+
+
+def _stands(part: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(part)}(?!\w|\.\d)", text) is not None
+
+
+def _sources(changes: Iterable[Change]) -> Sources:
+    removed, added = list[str](), list[str]()
+    for change in changes:
+        if change.is_test or goldens.is_golden(change.path):
+            continue
+        for lines, text, to in ((change.removed, change.old, removed), (change.added, change.new, added)):
+            rust = change.language is Language.RUST
+            end = next((n for n, line in enumerate(text, 1) if line.strip() == "#[cfg(test)]"), 0) if rust else 0
+            to += [line for number, line in lines if not end or number < end]
+    return Sources("\n".join(removed), "\n".join(added))

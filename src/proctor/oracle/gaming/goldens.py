@@ -1,0 +1,104 @@
+"""Expected values outside of assertions: snapshots, golden files, and examples in documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.regions import Region, Token, lexed
+from proctor.words import Gaming, Weight
+
+_SUFFIXES = frozenset({".snap", ".ambr", ".golden", ".expected", ".approved", ".want"})
+_DATA = frozenset({".txt", ".json", ".out", ".xml", ".html", ".csv", ".yaml", ".yml"})
+_FOLDERS = frozenset({"__snapshots__", "snapshots", "golden", "goldens", "expected", "testdata"})
+_ENTRY = re.compile(r"^exports\[`((?:\\.|[^`\\])+?)(?: \d+)?`\] = `((?:\\.|[^`\\])*)`;", re.MULTILINE)
+_AMBER = re.compile(r"^# name: (.+)\n((?:(?!# ---).*\n)*)", re.MULTILINE)
+_ASKS = re.compile(r"^(\s*)>>> (.*)$")
+_MORE = re.compile(r"^\s*\.\.\. ?(.*)$")
+_OWNER = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)")
+_LINES = 200
+
+
+def is_golden(path: str) -> bool:
+    """Whether a file holds what tests compare with."""
+    pure = PurePosixPath(path)
+    kept = not _FOLDERS.isdisjoint(pure.parts[:-1])
+    return pure.suffix in _SUFFIXES or ".approved." in pure.name or (pure.suffix in _DATA and kept)
+
+
+def look(changes: Sequence[Change], failed: Collection[str], is_fair: Callable[[str, str], bool]) -> Iterator[Found]:
+    """Snapshots and golden files that were there and hold something else. `is_fair` says of two texts whether the one
+    may stand for the other where no test of it failed."""
+    for change in changes:
+        if not is_golden(change.path) or change.before is None or change.after is None:
+            continue
+        was, now = _entries(change.path, change.before), _entries(change.path, change.after)
+        for name in was.keys() & now.keys():
+            if was[name].split() == now[name].split():
+                continue
+            bad = any(_is_of(name or PurePosixPath(change.path).stem, one) for one in failed)
+            if not bad and is_fair(was[name], now[name]):
+                continue
+            weight = Weight.TAMPERING if bad else Weight.SUSPICION
+            said = "of a test that failed before the work" if bad else "that a test compares with"
+            line = next((n for n, text in change.added if text.strip() in now[name]), change.first)
+            why = f"{name or 'the file'}: what is expected {said} is another"
+            yield replace(found(change, Gaming.ASSERTION, weight, line, why, gone=not change.added), test=name)
+
+
+def _entries(path: str, text: str) -> dict[str, str]:
+    """What a file expects, by test; with no name where it is one thing."""
+    if path.endswith(".ambr"):
+        return {match[1]: match[2] for match in _AMBER.finditer(text)}
+    if path.endswith(".snap") and (entries := {match[1]: match[2] for match in _ENTRY.finditer(text)}):
+        return entries
+    if path.endswith(".snap") and text.startswith("---\n"):
+        return {"": text.split("---\n", 2)[-1]}
+    return {"": text}
+
+
+def _is_of(name: str, one: str) -> bool:
+    """Whether an id is that of a test whose snapshot or golden file has this name."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
+
+    return f" {plain(name)} " in f" {plain(one)} "
+
+
+@lru_cache(maxsize=64)
+def documented(text: str, language: Language) -> tuple[Region, ...]:
+    """The examples in a Python source's documentation, as tests by the name of what they stand in."""
+    if language is not Language.PYTHON or ">>> " not in text:
+        return ()
+    by_name: dict[str, list[Token]] = {}
+    lines, owner, at = text.splitlines(), "", 0
+    while at < len(lines):
+        match = _ASKS.match(lines[at][:1_000])
+        at += 1
+        if match is None:
+            known = _OWNER.match(lines[at - 1][:1_000])
+            owner = known[1] if known else owner
+            continue
+        asked, line = [match[2]], at
+        while at < len(lines) and (more := _MORE.match(lines[at][:1_000])):
+            asked.append(more[1])
+            at += 1
+        said = list[str]()
+        while at < len(lines) and len(said) < _LINES and lines[at].strip() and not _ENDS.match(lines[at]):
+            said.append(lines[at].strip())
+            at += 1
+        if said:
+            call = [Token(one.text, one.raw, line, one.value) for one in lexed("\n".join(asked), language)]
+            answer = "\n".join(said)
+            wanted = Token(f"s:{answer}", answer, line + len(asked), True)
+            tokens = (Token("assert", "assert", line), *call, Token("==", "==", line))
+            by_name.setdefault(owner, []).extend((*tokens, replace(wanted, line=line)))
+    return tuple(Region(name or "doctest", language, tokens[0].line, tuple(tokens)) for name, tokens in by_name.items())
+
+
+_ENDS = re.compile(r"^\s*>>>|^\s*(?:\"\"\"|''')|.*(?:\"\"\"|''')$")
