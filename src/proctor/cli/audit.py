@@ -13,7 +13,7 @@ from proctor.journal import checks
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
 from proctor.units import counted, parse_duration
-from proctor.words import ExitCode
+from proctor.words import ExitCode, TaskStatus
 
 MOST = 20
 """Places of one task that are named; `--json` has more."""
@@ -56,6 +56,8 @@ def _measure(given: argparse.Namespace, seconds: float | None) -> None:
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
     """The report as a table, with the places below each task."""
+    from proctor.tui.wording import STANDS
+
     total = found["caught"]
     yield (
         "checks unmeasured"
@@ -65,7 +67,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     for task in found["tasks"]:
         tried = f"{task['measured']:,} of {task['parts']:,} tried" if task["parts"] else ""
         share = checks.percent(task["caught"])
-        row = f"  {task['id']!s:>4} {task['status']:8} {safe_line(task['task'], 38):38} {share:>5}"
+        row = f"  {task['id']!s:>4} {STANDS[TaskStatus(task['status'])]:9} {safe_line(task['task'], 38):38} {share:>5}"
         yield f"{row}  {tried}".rstrip()
         yield from (f"         {remark}" for remark in remarks(task))
         for place in task["unverified"][:MOST]:

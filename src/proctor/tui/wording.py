@@ -105,7 +105,7 @@ def reason(why: str) -> str:
         case "budget" if word in set(Dimension):
             return f"{LABEL[Dimension(word)]} used up"
         case "request":
-            return f"request #{safe_line(word, 12)} was not answered"
+            return f"request #{safe_line(word, 12)} waits for you"
         case "plateau":
             return f"plateau, {seen_by(word)}"
         case "drift":
