@@ -227,6 +227,17 @@ def test_deep_trees_and_odd_files_do_no_harm(project: Project, tree: Path) -> No
     assert found == ("d/" * 600 + "conftest.py", "pyproject.toml", "setup.cfg")
 
 
+def test_a_protected_pipe_that_was_there_before_is_no_tampering_and_a_file_in_its_place_is(
+    project: Project, tree: Path
+) -> None:
+    os.mkfifo(project.workspace / "tests/pipe")
+    os.mkfifo(tree / "tests/pipe")
+    frozen = project.freeze("tests")
+    assert undo(tree, frozen) == ()
+    (tree / "tests/pipe").touch()
+    assert undo(tree, frozen) == ("tests/pipe",)
+
+
 def test_what_was_undone_is_told_by_its_kind(project: Project, tree: Path) -> None:
     kinds = {
         "tests/test_add.py": TamperKind.CHANGED,
