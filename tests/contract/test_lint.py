@@ -266,6 +266,41 @@ def test_loose_ends_of_a_smallest_contract_are_told(explained: Explained) -> Non
     assert told.unanswered == ()
 
 
+@pytest.mark.parametrize(
+    ("files", "check", "says"),
+    [
+        (["m/m.go", "m/m_test.go"], "[go, test, ./...]", "m/m_test.go, which"),
+        (["Cargo.toml", "tests/t.rs"], "[cargo, test]", ""),
+        (["Cargo.toml", "sub/Cargo.toml", "sub/tests/t.rs"], "[cargo, test]", "sub/tests/t.rs, which"),
+        (["calc.py", "calc_test.py", "conftest.py"], "[pytest, -q]", "calc_test.py, which"),
+        (["src/a.test.js", "src/a.js", "test/b.mjs"], "[npm, test]", "src/a.test.js, test/b.mjs, which"),
+        ([f"test_{n}.py" for n in range(5)], "[ls]", "test_0.py, test_1.py, test_2.py and 2 more, which"),
+        (["test_a.py", "node_modules/x/a.test.js"], "[pytest, 'test_a.py::test_x']", ""),
+        (["tests/test_a.py", "secrets/test_b.py", "latest.py", "contest.js"], "[ls]", ""),
+    ],
+)
+def test_tests_that_no_path_covers_are_named(
+    explained: Explained, tmp_path: Path, files: list[str], check: str, says: str
+) -> None:
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    told = [line for line in explained(WHOLE.replace('[sh, -c, "exit 0"]', check)).warnings if "tests expect" in line]
+    assert len(told) == bool(says)
+    for line in told:
+        assert line.startswith("proctor.yaml:3: state.protect: the worker may rewrite what tests expect: ")
+        assert says in line
+
+
+def test_tests_in_the_sources_are_told_where_cargo_runs_them(explained: Explained, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/lib.rs").write_text("pub fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() {}\n}\n")
+    (tmp_path / "src/main.rs").write_text("fn main() {}\n")
+    assert not any("beside the code" in line for line in explained().warnings)
+    told = explained(WHOLE.replace('[sh, -c, "exit 0"]', "[cargo, test]")).warnings
+    assert any(line.startswith("proctor.yaml:3: state.protect: tests in src/lib.rs stand beside") for line in told)
+
+
 WALLS = "What holds the worker?"
 
 

@@ -16,19 +16,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from proctor.contract import testfiles
 from proctor.lookup import find_program, search_path
 from proctor.trees import walk
 
 _ENTRIES = 20_000
 _READ = 64 * 1024
-_SKIPPED = {"node_modules", "venv", "site-packages", "build", "dist", "target", "__pycache__", "vendor"}
 _SECRET = re.compile(
     r"\.env(\.[\w.-]+)?|\.?secrets?(\.(json|ya?ml|toml|env))?|credentials(\.json)?|\.netrc|id_(rsa|ecdsa|ed25519)"
     r"|[\w.-]+\.(pem|key|p12|pfx)"
 )
 _EXAMPLE = re.compile(r"example|sample|template|dist$|\.pub$")
 _SECRETS = 20
-_TEST_FOLDERS = ("tests", "test", "__tests__", "spec", "e2e")
+_BESIDE = 40
+"""Tests beside sources that a fresh contract names; `proctor check` counts the others."""
 _PYTEST = ("-m", "pytest", "-q")
 _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 
@@ -85,8 +86,9 @@ def suite(workspace: Path) -> Suite | None:
     found = _python(workspace) or _script(workspace) or _tool(workspace) or _make(workspace)
     if found is None:
         return None
-    folders = [name for name in _TEST_FOLDERS if (workspace / name).is_dir()]
-    return replace(found, protect=(*folders, *found.protect))
+    folders = [name for name in testfiles.TEST_FOLDERS if (workspace / name).is_dir()]
+    beside = testfiles.areas(testfiles.uncovered(testfiles.found(workspace), folders))[:_BESIDE]
+    return replace(found, protect=(*folders, *beside, *found.protect))
 
 
 def secrets(workspace: Path) -> tuple[str, ...]:
@@ -257,7 +259,7 @@ def _python_tests(workspace: Path) -> Iterator[Path]:
     room = 2_000
     for folder, folders, names in walk(os.fspath(workspace)):
         depth = len(Path(folder).relative_to(workspace).parts)
-        kept = (name for name in folders if name not in _SKIPPED and not name.startswith("."))
+        kept = (name for name in folders if name not in testfiles.SKIPPED and not name.startswith("."))
         folders[:] = sorted(kept) if depth < 3 else []
         for name in sorted(names):
             room -= 1

@@ -6,11 +6,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.contract import ground, plain, starter
+from proctor.contract import ground, plain, starter, testfiles
 from proctor.contract.check import Check
 from proctor.contract.model import Contract
 from proctor.contract.problems import A_CHECK, located
@@ -26,6 +26,8 @@ SHORT_SPEC = 4_096
 MANY_FILES = 2_000
 LARGE_SIZE = 200 << 20
 """Ignored files, and their bytes, from which on a warning says that nothing there can be undone."""
+_NAMED = 3
+"""Paths that a warning names."""
 _SCRIPTS = (".py", ".sh", ".js")
 _INTERPRETER = re.compile(r"(.*/)?(python[\d.]*|sh|bash|node)$")
 
@@ -104,6 +106,7 @@ def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> 
                 *_wrong_tool(workspace, queue, facts),
                 *_blast(contract, workspace),
                 *_loose_ends(contract, queue),
+                *_open_tests(contract, workspace),
                 *_without_effect(contract),
                 *_without_price(contract, facts),
                 *_absent(contract, workspace),
@@ -205,8 +208,36 @@ def _loose_ends(contract: Contract, queue: Queue) -> Iterator[str]:
         yield "progress.plateau: no rule inside an iteration is on: only a ceiling ends a worker that repeats one call"
     if Dimension.COST in contract.budget.ceilings and contract.worker.model is None:
         yield "worker.model: cost has a ceiling and no model is named: without a price the session parks as `unpriced`"
-    if not contract.state.protect:
+
+
+_VERBS = ("npm", "pnpm", "yarn", "bun", "deno", "go", "cargo", "make")
+"""Programs whose words are no paths of tests."""
+
+
+def _open_tests(contract: Contract, workspace: Path) -> Iterator[str]:
+    """Tests that the worker may rewrite: no path covers them, and no check names them."""
+    state, runs = contract.state, [run for _, _, run in _runs(contract)]
+    named = (word.partition("::")[0] for run in runs if run[0] not in _VERBS for word in run)
+    covered = (*state.protect, *state.hide, *named)
+    if tests := testfiles.uncovered(testfiles.found(workspace), covered):
+        areas = ", ".join(testfiles.areas(tests)[:_NAMED])
+        yield (
+            f"state.protect: the worker may rewrite what tests expect: {_some(tests)}, which no path covers; "
+            f"add them, as in state.protect: [{areas}]"
+        )
+    elif not state.protect:
         yield "state.protect: nothing is protected; name what the checks rest on (tests, fixtures), or it may be bent"
+    if any("cargo" in run for run in runs) and (inside := testfiles.uncovered(testfiles.in_sources(workspace), covered)):
+        yield (
+            f"state.protect: tests in {_some(inside)} stand beside the code that is the work, so no path can keep "
+            "them: have checks rest on tests of their own below tests/, and protect that"
+        )
+
+
+def _some(paths: Sequence[str]) -> str:
+    """The first of some paths, and how many more there are."""
+    more = len(paths) - _NAMED
+    return ", ".join(paths[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 TOOLS = ("shell", "read", "write", "search", "fetch", "host")
