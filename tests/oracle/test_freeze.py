@@ -308,3 +308,12 @@ def test_a_check_that_names_the_work_does_not_freeze_it_once_it_is_there(project
     project.write("greet.py", "print('hello')\n")
     project.frozen = freeze(project.workspace, project.oracle, ["tests"], checks, earlier=project.frozen)
     assert "greet.py" not in names(project)
+
+
+def test_what_a_program_that_is_the_work_imports_is_its_own(project: Project, tmp_path: Path) -> None:
+    project.write("app/main.py", "import queue\n")
+    checks = [["python", "app/main.py", "2"]]
+    frozen = freeze(project.workspace, project.oracle, ["tests"], checks, work=["app/main.py"])
+    shutil.copytree(project.workspace, tmp_path / "tree")
+    (tmp_path / "tree/app/queue.py").touch()
+    assert undo(tmp_path / "tree", frozen) == ()

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
 from proctor.oracle import borrowed, discovery, loaders, mentions, settings, starts, tamper
-from proctor.oracle.commands import named_paths, runs_scripts
+from proctor.oracle.commands import named_paths, own_scripts, runs_scripts
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -64,10 +64,7 @@ def freeze(
     ignored = {path.rstrip("/") for path in ignored}
     checks = [tuple(word.replace(f"{workspace}/", "./") for word in argv) for argv in checks]
     roots = tuple(sorted({_root(workspace, name) for name in protect}))
-    of_checks = {name for argv in checks for name in _named(argv)} - set(work)
-    patterns = {path for path in of_checks if "*" in path}
-    for pattern in patterns - set(earlier.named if earlier else ()):
-        of_checks.update(glob(pattern, root_dir=workspace))
+    of_checks = _of_checks(workspace, checks, earlier) - set(work)
     mine = {*mine, *(of_checks - earlier.by_path.keys() - set(earlier.named) if earlier else ())}
 
     def anew(path: str) -> bool:
@@ -102,7 +99,8 @@ def freeze(
             modules |= set(filter(None, (discovery.top_module(path),)))
             stood |= set(filter(None, (discovery.whole_module(path),)))
         items += recorder.follow(items, anew, ignored, of_checks)
-        firsts = _starts(checks, recorder, items, tree)
+        watching = [argv for argv in checks if not set(work).intersection(map(os.path.normpath, own_scripts(argv)))]
+        firsts = _starts(watching, recorder, items, tree)
         imports, provided = _from_elsewhere(recorder.imports, borrowed.sites(workspace, environments, checks))
         taken = discovery.LIBRARY | imports | provided
         if earlier is None:
