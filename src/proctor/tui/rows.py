@@ -15,7 +15,7 @@ from proctor.tui.entries import BODY, Entry, Kind, Told, hunk, main_argument, so
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
 from proctor.tui.view import moved
-from proctor.tui.wording import RESPONSES, RULES, STANDS, reason
+from proctor.tui.wording import RESPONSES, STANDS, reason, seen_over
 from proctor.units import counted, format_duration
 from proctor.words import (
     DROPPED,
@@ -159,7 +159,7 @@ def _ceiling_raised(e: ev.CeilingRaised) -> Told:
 
 
 def _plateau_fired(e: ev.PlateauFired) -> Told:
-    said = f"{RULES[e.rule]}, {counted(e.window, 'iteration')}; {RESPONSES[e.response]}"
+    said = f"{seen_over(e.rule, e.window)}; {RESPONSES[e.response]}"
     return "plateau", said, Role.DANGER
 
 
@@ -263,7 +263,7 @@ _TELLERS: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.LevelCrossed: _level_crossed,
     ev.CeilingRaised: _ceiling_raised,
     ev.Degraded: _degraded,
-    ev.PlateauSignal: lambda e: ("plateau", f"suspect: {RULES[e.rule]}, {counted(e.window, 'iteration')}"),
+    ev.PlateauSignal: lambda e: ("plateau", f"suspect: {seen_over(e.rule, e.window)}"),
     ev.PlateauFired: _plateau_fired,
     ev.PlateauCleared: lambda _: ("plateau", "no rule holds any more", Role.DIM),
     ev.LoopSeen: _loop_seen,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from proctor.journal.state import State, TaskState
 from proctor.text import safe_line
 from proctor.tui.format import LABEL
+from proctor.units import counted
 from proctor.words import DROPPED, Dimension, Response, Rule, TaskStatus, Verdict
 
 RULES = {
@@ -23,6 +24,13 @@ RESPONSES = {
     Response.PARK: "the session parks",
     Response.STOP: "the session stops",
 }
+
+
+def seen_over(rule: Rule, window: int) -> str:
+    """What a rule saw, and over how many iterations; a run that stands may be told by its tasks or its budget too."""
+    return RULES[rule] if rule is Rule.STALLED else f"{RULES[rule]}, {counted(window, 'iteration')}"
+
+
 _WHY = {
     "provider_limit": "the provider's limit is reached; it goes on by itself",
     "unpriced": "tokens were used for which no price is known",

@@ -14,7 +14,7 @@ from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
 from proctor.tui.wording import RESPONSES, all_aside, because, nothing_left, reason, seen_by
 from proctor.units import counted
-from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, SessionStatus, TaskStatus
+from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, Rule, SessionStatus, TaskStatus
 
 Verbs = tuple[tuple[str, str], ...]
 """Actions by name, each with the words that fit this case."""
@@ -100,7 +100,7 @@ def _plateau(view: View) -> Banner:
     facts = [f"Plateau: {words}"]
     if state.plateau.task is not None:
         facts.append(f"task {safe_line(str(state.plateau.task), 12)}")
-    if known:
+    if known and known.rule is not Rule.STALLED:
         facts.append(counted(known.window, "iteration"))
     asked = any(request.opened.request is RequestKind.PLATEAU for request in view.requests)
     verbs: Verbs = (("note", "note …"), ("rollback", "back"), ("lights", "why"), ("diff", "diff"))
