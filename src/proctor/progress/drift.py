@@ -149,7 +149,7 @@ def _gaming(state: State, window: int) -> _Said:
     for light, when, findings in whens:
         if when and state.iteration - when < window:
             evidence = tuple(f"{one.where}: {one.why or one.kind}" for one in findings)
-            told = "What was done to the checks counts for nothing, and the operator sees it. Do the work; leave checks alone."
+            told = "What was done to the checks counts for nothing, and you are seen. Do the work; leave checks alone."
             return _Said(light, f"checks were {said}, last in iteration {when}", evidence, None, told)
     return _Said(Light.QUIET, f"checks were {said}, not lately" if said else "no change touched the checks")
 
