@@ -29,6 +29,16 @@ NOTHING = [
     "[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 2",
     "3 examples, 0 failures, 3 pending",
     "No tests were found!!!",
+    "3 tests, 0 failures, 3 skipped",
+    "2 runs, 0 assertions, 0 failures, 0 errors, 2 skips",
+    "Skipped! - Failed:     0, Passed:     0, Skipped:     3, Total:     3",
+    "No test is available in /w/a.dll. Make sure that test discoverer",
+    "ok | 0 passed | 0 failed | 2 ignored (1ms)",
+    " 0 pass\n 0 fail",
+    "[ FAIL 0 | WARN 0 | SKIP 2 | PASS 0 ]",
+    "0 successes / 0 failures / 0 errors / 2 pending : 0.0 seconds",
+    "Ok:                 0   ",
+    "All 1 subtests passed \nFiles=1, Tests=0,  0 wallclock secs",
 ]
 SOMETHING = [
     "",
@@ -48,6 +58,13 @@ SOMETHING = [
     "test a::b ... ok\ntest result: ok. 0 passed; 0 failed; 0 ignored",
     "[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0",
     "3 examples, 0 failures",
+    "100% tests passed, 0 tests failed out of 2",
+    "OK (3 tests, 5 assertions)",
+    "3 tests, 0 failures, 1 skipped",
+    "2 doctests, 3 tests, 0 failures",
+    "Passed!  - Failed:     0, Passed:     2, Skipped:     0, Total:     2",
+    "Executed 2 tests, with 0 failures (0 unexpected) in 0.001 seconds",
+    "Files=2, Tests=5,  1 wallclock secs\nResult: PASS",
 ]
 
 

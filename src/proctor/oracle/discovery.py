@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from proctor.oracle import loaders, locks, settings
+from proctor.oracle import ecosystems, loaders, locks, manifests, settings
 from proctor.oracle.tools import is_program, is_tool
 
 OWN = frozenset({".git", ".proctor"})
@@ -49,7 +49,8 @@ _CI = re.compile(
 """What runs checks elsewhere, at the top; a new one decides nothing here."""
 MANIFESTS = frozenset(
     """package.json pyproject.toml setup.cfg tox.ini Cargo.toml go.mod pom.xml build.gradle build.gradle.kts deno.json
-    Makefile makefile GNUmakefile""".split()  # noqa: SIM905 - a list to read
+    Makefile makefile GNUmakefile Makefile.PL Build.PL cpanfile Gemfile Rakefile composer.json mix.exs rebar.config
+    pubspec.yaml Package.swift build.zig stack.yaml DESCRIPTION""".split()  # noqa: SIM905 - a list to read
 )
 """Files that make their folder one that checks may start in."""
 _MAIN = re.compile(rb"^func TestMain\(", re.MULTILINE)
@@ -101,6 +102,8 @@ def is_discovery(path: str) -> bool:
         return False
     if loaders.is_mock(path) or loaders.tool_of(path):
         return True
+    if ecosystems.is_settings(name) or ecosystems.is_loaded(path) or ecosystems.is_helper(path):
+        return True
     return is_shared(path) or bool(_BUILD.fullmatch(name) or _PLACED.search(path) or _CI.fullmatch(path))
 
 
@@ -119,9 +122,13 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
         return loaders.tool_of(path) is not None
     starts = not folder or folder in places
     anywhere = name in _PYTHON_SETTINGS or settings.is_record(folder) or settings.is_record(name)
+    anywhere = anywhere or manifests.is_overriding(name)
     if (starts or anywhere) and settings.reader_of(path):
-        return settings.part(path, read()) != {}
-    return (starts and bool(_BUILD.fullmatch(name))) or _runs_by_itself(path)
+        return settings.tells(path, read())
+    if ecosystems.is_loaded(path) or ecosystems.is_shadow(path):
+        return True
+    named = starts and (_BUILD.fullmatch(name) or ecosystems.is_settings(name))
+    return bool(named) or _runs_by_itself(path)
 
 
 def go_packages(paths: Iterable[str]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from proctor.oracle import loaders
+from proctor.oracle import loaders, manifests
 from proctor.oracle.tools import JVM, is_tool, redirected, toml
 
 Part = dict[str, Any]
@@ -81,6 +81,15 @@ def is_same(path: str, before: bytes, after: bytes) -> bool:
         return all(_holds(old.get(name), new.get(name)) for name in old.keys() | new.keys())
     except RecursionError:
         return False
+
+
+def tells(path: str, data: bytes) -> bool:
+    """Whether a file that was not there tells test runners anything."""
+    name, new = path.rpartition("/")[2], part(path, data)
+    if manifests.reader_of(name) is None:
+        return new != {}
+    held = manifests.anew(name, new or {}) if manifests.is_overriding(name) else {}
+    return not all(_holds(None, one) or one == [] for one in held.values())
 
 
 def _holds(old: object, new: object) -> bool:
@@ -378,7 +387,7 @@ def reader_of(path: str) -> Callable[[str], Part] | None:
         return _records
     if reader is None and name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
         return _requirements
-    return reader or loaders.reader_of(name)
+    return reader or loaders.reader_of(name) or manifests.reader_of(name)
 
 
 def is_record(path: str) -> bool:

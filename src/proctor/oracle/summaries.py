@@ -49,6 +49,21 @@ _SUMMARIES: tuple[tuple[str, Passed], ...] = (
     (rf"\[?\w*\]? *Tests run: {_N}, Failures: 0, Errors: 0, Skipped: {_N}.*", _without_left_out),  # maven
     (rf"{_N} examples?, 0 failures(?:, {_N} pending)?", lambda found: int(found[1]) - int(found[2] or 0)),  # rspec
     (r"No tests were found!*|No tests executed!|Result: NOTESTS", _none),  # ctest, phpunit, prove
+    (rf"100% tests passed, 0 tests failed out of {_N}", _first),  # ctest
+    (rf"OK \({_N} tests?, \d+ assertions?\)", _first),  # phpunit
+    (
+        rf"{_N} (?:tests?|runs|doctests?, \d+ tests?)(?:, \d+ assertions)?, 0 failures(?:, 0 errors)?"
+        rf"(?:, {_N} (?:skipped|skips|excluded))?.*",
+        lambda found: int(found[1]) - int(found[2] or 0),
+    ),  # ExUnit, bats, minitest
+    (rf" *(?:Passed|Skipped)! +- Failed: +0, Passed: +{_N},.*", _first),  # dotnet
+    (r"No test (?:is available in|matches the given testcase filter).*|All tests skipped\.|No tests ran\.", _none),
+    (rf".*\bExecuted {_N} tests?, with 0 failures.*", _first),  # swift
+    (rf"ok \| {_N} passed .*\| 0 failed.*| {_N} pass", lambda found: int(found[1] or found[2])),  # deno, bun
+    (rf"\[ FAIL 0 \| WARN \d+ \| SKIP \d+ \| PASS {_N} \].*", _first),  # testthat
+    (rf"{_N} success(?:es)? / 0 failures / 0 errors.*", _first),  # busted
+    (rf"Ok: {{8,}}{_N} *", _first),  # meson
+    (rf"Files=\d+, Tests={_N},.*", _first),  # prove
 )
 _KNOWN = tuple((re.compile(pattern), passed) for pattern, passed in _SUMMARIES)
 _RAN = re.compile(r"Ran (\d{1,9}) tests? in .*")

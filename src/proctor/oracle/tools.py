@@ -23,8 +23,9 @@ _GO = (
     r"github\.com/(?:stretchr/testify|onsi/ginkgo(?:/v\d+)?|onsi/gomega|google/go-cmp|golang/mock|smartystreets/.+)"
     r"|gotest\.tools(?:/v\d+)?|gopkg\.in/check\.v\d|go\.uber\.org/mock|pgregory\.net/rapid"
 )
+_PHP = r"(?:phpunit|pestphp|behat|codeception|phpspec|sebastian|phar-io)/.+|mockery/mockery|myclabs/deep-copy"
 JVM = re.compile(r"junit|testng|mockito|assertj|hamcrest|spock|kotest|surefire|failsafe|jacoco")
-_TOOL = re.compile("|".join((_PYTHON, _NODE, _RUST, _GO)))
+_TOOL = re.compile("|".join((_PYTHON, _NODE, _RUST, _GO, _PHP)))
 _RUNNER = re.compile(
     r"(?:jest|vitest|mocha|ava|tap|tape|uvu|jasmine|karma|cypress|playwright)(?:-cli|-core)?|karma-.+|_mocha|nyc|c8"
     r"|@playwright/test|pytest|py\.test|coverage|tox|nox"
