@@ -261,6 +261,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     let_go: tuple[str, ...] = ()
     """Identities of the findings since then that the operator saw and let go on: nothing that came later is among them.
     """
+    accepted: tuple[str, ...] = ()
+    """Those that he let count with a pass that rested on them: he has judged them, and is not asked again."""
     suspected: int = 0
     suspected_in: int = 0
     findings: tuple[ev.Finding, ...] = ()

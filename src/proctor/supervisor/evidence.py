@@ -92,8 +92,8 @@ async def _rows(
         seen = looking.Seen(tampering=(*seen.tampering, *seen.suspicion), own=True)
     found: Rows = []
     paths = tuple(judgement.tampered[:MOST_PATHS])
-    if judgement.verdict is not Verdict.PASSED:
-        seen = _news(seen, s.state.let_go)
+    passed = judgement.verdict is Verdict.PASSED
+    seen = _news(seen, s.state.accepted if passed else (*s.state.accepted, *s.state.let_go))
     if paths or seen.tampering:
         kinds = tuple(tamper.kind(path, s.frozen) for path in paths)
         named, more = _some(seen.tampering)
@@ -106,7 +106,7 @@ async def _rows(
 
 
 def _news(seen: looking.Seen, let_go: Collection[str]) -> looking.Seen:
-    """Without what the operator saw and let go on: where nothing passes, nothing rests on it."""
+    """Without what the operator let go on: with a pass, or where nothing passes, so that nothing rests on it."""
     heavy, light = (tuple(o for o in some if o.identity not in let_go) for some in (seen.tampering, seen.suspicion))
     return looking.Seen(heavy, light, seen.own and bool(heavy))
 

@@ -17,6 +17,7 @@ from proctor.journal.state import (
 from proctor.words import (
     RequestKind,
     RequestOutcome,
+    Verdict,
 )
 
 MOST_LET_GO = 200
@@ -98,7 +99,11 @@ def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
     changes: Changes = {"requests": remembered(tuple(closed(request) for request in state.requests))}
     if granted and asked is not None and asked.opened.request is RequestKind.TAMPERING:
         seen = tuple(one.identity for one in state.shown)
-        changes["let_go"] = tuple(dict.fromkeys((*state.let_go, *seen)))[-MOST_LET_GO:]
+        task = state.task(state.settled_task)
+        last = task.last if task else None
+        passed = last is not None and last.verdict is Verdict.PASSED and last.iteration == state.settled
+        key, known = ("accepted", state.accepted) if passed else ("let_go", state.let_go)
+        changes[key] = tuple(dict.fromkeys((*known, *seen)))[-MOST_LET_GO:]
     return changes
 
 
