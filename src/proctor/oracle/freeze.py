@@ -15,7 +15,7 @@ from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, discovery, loaders, mentions, settings, starts, tamper
+from proctor.oracle import borrowed, discovery, doctests, loaders, mentions, settings, starts, tamper
 from proctor.oracle.commands import named_paths, own_scripts, runs_scripts
 from proctor.oracle.frozen import (
     CURRENT,
@@ -99,6 +99,7 @@ def freeze(
             modules |= set(filter(None, (discovery.top_module(path),)))
             stood |= set(filter(None, (discovery.whole_module(path),)))
         items += recorder.follow(items, anew, ignored, of_checks)
+        documents = _documents(checks, recorder, items, filter(anew, tree.texts))
         watching = [argv for argv in checks if not set(work).intersection(map(os.path.normpath, own_scripts(argv)))]
         firsts = _starts(watching, recorder, items, tree)
         imports, provided = _from_elsewhere(recorder.imports, borrowed.sites(workspace, environments, checks))
@@ -113,7 +114,7 @@ def freeze(
         own = {module.rpartition("/")[2] for module in modules if discovery.is_top(module)}
         modules |= {"/".join(filter(None, whole)) for whole in stood if whole[1] in taken}
         manifest = encode(
-            items=_sorted(items),
+            items=_sorted((*items, *map(recorder.record, documents))),
             guarded=_sorted(guarded),
             trees=trees,
             roots=roots,
@@ -124,6 +125,7 @@ def freeze(
             starts=sorted(firsts),
             installed=sorted(provided - own),
             named=sorted(of_checks),
+            documents=sorted({*documents, *(earlier.documents if earlier else ())}),
             goals=sorted({*recorder.goals(items), *(earlier.goals if earlier else ())}),
             skipped=sorted(recorder.skipped),
         )
@@ -149,6 +151,7 @@ class _Tree:
 
     def __init__(self) -> None:
         self.folders = {""}
+        self.texts: list[str] = []
         self._hold: set[str] = {""}
         self._packages: set[str] = set()
 
@@ -160,6 +163,8 @@ class _Tree:
     def add(self, path: str) -> None:
         """Take a file in."""
         folder, _, name = path.rpartition("/")
+        if name.endswith(doctests.SUFFIXES):
+            self.texts.append(path)
         if name.startswith("__init__."):
             self._packages.add(folder)
         if whole := discovery.whole_module(path):
@@ -209,6 +214,17 @@ def _starts(
             found |= {base} if item.path in scripts and mentions.is_python(item.path, data) else set()
             found |= starts.of_text(item.path, data.decode(errors="replace")).resolve(base, tree.folders, tree.homes)
     return found
+
+
+def _documents(
+    checks: Iterable[Sequence[str]], recorder: Recorder, items: Iterable[Item | None], texts: Iterable[str]
+) -> list[str]:
+    """Those of some texts whose examples checks read, as their commands or what holds these says."""
+    plain = [item for item in items if item and item.link is None]
+    holding = (item for item in plain if mentions.names_commands(item.path) or mentions.names_files(item.path))
+    told = doctests.told([*map(" ".join, checks), *(recorder.text(item).decode(errors="replace") for item in holding)])
+    known = {item.path for item in plain}
+    return [path for path in texts if path not in known and told.takes(path)]
 
 
 def _of_checks(workspace: Path, checks: Iterable[Sequence[str]], earlier: Frozen | None) -> set[str]:

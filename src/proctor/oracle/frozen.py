@@ -49,7 +49,8 @@ class Frozen:
     (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not,
     `starts` the folders that unwatched checks let Python import from first, `installed` the top-level names of the
     packages of environments that checks use, `named` the paths that checks name, there or not, `goals` the names
-    that make files give to commands, and no file had.
+    that make files give to commands, and no file had, `documents` the frozen
+    files of which only the examples count.
     """
 
     rev: str
@@ -66,6 +67,7 @@ class Frozen:
     starts: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
 
     @cached_property

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from proctor.oracle import discovery, loaders, locks, mentions, settings
+from proctor.oracle import discovery, doctests, loaders, locks, mentions, settings
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
@@ -176,6 +176,8 @@ def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
         if stat.S_IMODE(status.st_mode) != item.mode:
             os.chmod(full, item.mode)
         return False
+    if item.path in frozen.documents and not item.declared:
+        return not doctests.is_same(read(kept), read(Path(full)))
     if item.declared or not discovery.is_shared(item.path):
         return True
     large = locks.is_lock(item.path) or item.path.endswith(loaders.PNP)
