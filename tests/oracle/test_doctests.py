@@ -51,6 +51,7 @@ def test_examples_count_and_prose_does_not(after: str, same: bool) -> None:
 )
 def test_what_commands_have_read_is_found(text: str, path: str, takes: bool) -> None:
     assert doctests.told([text]).takes(path) is takes
+    assert doctests.runs_sources([text]) is path.endswith(".py")
 
 
 def test_g1_the_examples_of_a_document_that_a_check_reads_are_laid_back(project: Project, tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ from typing import Any
 SUFFIXES = (".txt", ".md", ".rst", ".markdown", ".rest", ".text")
 _DOCTEST = re.compile(r"(?<!\S)-m[ \t]*doctest(?!\S)([^;&|\n]*)")
 _GLOB = re.compile(r"""--doctest-glob['",=\s\\]+([^\s'"\\,\]]+)""")
+_SOURCES = re.compile(
+    r"(?<!\S)-m[ \t]*doctest[^;&|\n]*\.py\b|--doctest-modules\b|--with-doctest\b|(?<![\w.-])xdoctest\b"
+)
 _PYTEST = re.compile(r"(?<![\w.-])(?:pytest|py\.test)(?![\w.-])")
 _USUAL = "test*.txt"
 """What pytest reads unasked."""
@@ -43,6 +46,11 @@ def told(texts: Iterable[str]) -> Told:
         patterns |= set(_GLOB.findall(text))
         patterns |= {_USUAL} if _PYTEST.search(text) else set()
     return Told(frozenset(paths), frozenset(patterns))
+
+
+def runs_sources(texts: Iterable[str]) -> bool:
+    """Whether commands, or the files that hold them, run the examples in sources."""
+    return any(map(_SOURCES.search, texts))
 
 
 def part(data: bytes) -> dict[str, Any] | None:

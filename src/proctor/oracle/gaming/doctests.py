@@ -1,0 +1,81 @@
+"""Examples in the sources that `doctest` runs: gone, left out, or wanting something else.
+
+For changes under checks that run them (`oracle.doctests.runs_sources`); elsewhere they are words like others.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from doctest import ELLIPSIS, SKIP, DocTestParser, Example
+
+from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.syntax import FUNCTIONS, parsed
+from proctor.words import Gaming, Weight
+
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def look(changes: Sequence[Change]) -> Iterator[Found]:
+    """What a change does to the examples of Python sources. One that stands elsewhere now has moved; those of what is
+    gone altogether go with it."""
+    pairs = [(one, _examples(one.before), _examples(one.after)) for one in changes if one.language is Language.PYTHON]
+    now = {example.source for _, _, after in pairs for examples in after.values() for example in examples}
+    for change, before, after in pairs:
+        for name in before.keys() & after.keys():
+            line = max(1, min([example.lineno for example in after[name]], default=change.first))
+            yield from _of(change, before[name], after[name], now, line)
+
+
+def _of(
+    change: Change, before: Sequence[Example], after: Sequence[Example], now: set[str], line: int
+) -> Iterator[Found]:
+    wanted = {example.source: example for example in after}
+    for old in before:
+        said = old.source.strip().splitlines()[0] if old.source.strip() else ""
+        new = wanted.get(old.source)
+        if new is None:
+            if old.want and old.source not in now:
+                why = f"an example that doctest runs is gone: {said}"
+                yield found(change, Gaming.ASSERTION, Weight.TAMPERING, line, why)
+        elif new.options.get(SKIP) and not old.options.get(SKIP):
+            why = f"an example that doctest runs is left out: {said}"
+            yield found(change, Gaming.SKIP, Weight.TAMPERING, new.lineno, why)
+        elif _is_weaker(old, new):
+            why = f"an example that doctest runs takes anything: {said}"
+            yield found(change, Gaming.ASSERTION, Weight.TAMPERING, new.lineno, why)
+        elif old.want != new.want:
+            why = f"an example that doctest runs wants something else: {said}"
+            yield found(change, Gaming.ASSERTION, Weight.SUSPICION, new.lineno, why)
+
+
+def _is_weaker(old: Example, new: Example) -> bool:
+    """Whether an example asks for nothing that it asked for: it has no answer, or only what stands for any."""
+    return old.want != new.want and (not new.want or (new.want.strip() == "..." and bool(new.options.get(ELLIPSIS))))
+
+
+def _examples(text: str | None) -> dict[str, list[Example]]:
+    """The examples of each documented name, an option of it being part of no source; lines are those of the file."""
+    tree = parsed(text)
+    return dict(_documented(tree, "")) if tree is not None else {}
+
+
+def _documented(node: _Documented, name: str) -> Iterator[tuple[str, list[Example]]]:
+    body = node.body
+    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+    yield name, _parsed(text, first.lineno if first else 1)
+    for child in body:
+        if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+            yield from _documented(child, f"{name}.{child.name}")
+
+
+def _parsed(text: str, line: int) -> list[Example]:
+    try:
+        examples = DocTestParser().get_examples(text) if ">>>" in text else []
+    except ValueError:
+        return []
+    for example in examples:
+        example.lineno += line
+        example.source = example.source.partition("# doctest:")[0].rstrip() + "\n"
+    return examples
