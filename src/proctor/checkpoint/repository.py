@@ -226,11 +226,13 @@ class Store:
         """The files that differ between two checkpoints, each with the id of its content, None where it is gone."""
         return view.blobs(self._git, *self._objects.files_of(before, after))
 
-    def pairs(self, before: str, after: str, wanted: Callable[[str], bool]) -> tuple[list[Pair], list[str]]:
+    def pairs(
+        self, before: str, after: str, wanted: Callable[[str], bool], largest: int = contents.BOUNDS.file
+    ) -> tuple[list[Pair], list[str]]:
         """The wanted plain files that differ between two checkpoints or trees, with their bytes, and the names of those
-        that are too many or too large."""
+        that are too many, or larger than `largest` bytes."""
         old, new = self._objects.files_of(before, after)
-        return contents.pairs(self._git, old, new, wanted)
+        return contents.pairs(self._git, old, new, wanted, contents.Bounds(file=largest))
 
     def mentioned(self, commit: str, words: Sequence[str], but: Collection[str], *, whole: bool = False) -> set[str]:
         """Those of some words that stand in a file of a checkpoint, the paths in `but` left out; as `whole` words."""

@@ -33,6 +33,8 @@ MOST = 20
 """Findings of a weight that a row names; the iteration's folder has all."""
 KEPT = "findings.json"
 _FILE, _TESTS = 256 << 10, 1 << 20
+_TABLE = 1 << 20
+"""Bytes of a file that is too large to be looked at, up to which it may still be seen to be a mere table."""
 _LAID_BACK = 20
 _NOT_OURS = re.compile(r"(?:^|/)(?:node_modules|\.venv|venv|site-packages|vendor|dist|build|target|\.tox|\.nox|\.git)/")
 _GENERATED = re.compile(r".*(?:\.min\.[cm]?js|\.bundle\.js|_pb2\.py|\.pb\.go|\.lock|\.pnp(?:\.loader)?\.[cm]js)")
@@ -54,7 +56,9 @@ class Pair(Protocol):
 class Holds(Protocol):
     """The part of `checkpoint.Store` that a look needs."""
 
-    def pairs(self, before: str, after: str, wanted: Callable[[str], bool]) -> tuple[Sequence[Pair], list[str]]: ...
+    def pairs(
+        self, before: str, after: str, wanted: Callable[[str], bool], largest: int = ...
+    ) -> tuple[Sequence[Pair], list[str]]: ...
     def mentioned(self, commit: str, words: Sequence[str], but: Collection[str]) -> set[str]: ...
     def read(self, commit: str, path: str) -> bytes: ...
 
@@ -81,6 +85,8 @@ class Said(msgspec.Struct, frozen=True):
 class _Answer(msgspec.Struct, frozen=True):
     own: tuple[Said, ...]
     frozen: tuple[Said, ...]
+    tables: tuple[str, ...] = ()
+    """Large files that need no look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,9 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
             return Seen()
         told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
         question = {"changes": changes, "frozen": back, "tests": _tests(frozen), "told": told}
+        if left_out:
+            large, _ = store.pairs(what.before, what.after, set(left_out).__contains__, _TABLE)
+            question["large"] = [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in large]
         answer = _ask({**question, "failed": sorted(what.failed)})
         own = _were_there(_news(answer.own, store, what.before, frozen), store, what.first)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
@@ -141,7 +150,7 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     heavy += gamed
     light = [one.finding() for one in own if one.weight is Weight.SUSPICION]
     light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at")
-              for path in left_out if not is_golden(path)]  # fmt: skip
+              for path in left_out if not is_golden(path) and shown(path) not in answer.tables]  # fmt: skip
     seen = Seen(_spread(heavy), _spread(light), bool(gamed))
     if heavy or light:
         out.mkdir(parents=True, exist_ok=True)

@@ -8,10 +8,14 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from proctor.oracle.gaming.answers import learned
 from proctor.oracle.gaming.change import Change, Found
+from proctor.oracle.gaming.data import is_table
 from proctor.oracle.gaming.find import look
+from proctor.oracle.gaming.literals import in_table
 from proctor.words import Weight
 
 SECONDS, BYTES = 10, 1 << 30
@@ -19,7 +23,8 @@ SECONDS, BYTES = 10, 1 << 30
 
 
 def main() -> None:
-    """Read `changes` and `frozen` (path, before, after), `tests`, `told`, `failed`; print the findings of the two."""
+    """Read `changes`, `frozen` and `large` (path, before, after), `tests`, `told`, `failed`; print the findings of the
+    first two, and the paths of the large ones that need no look."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     given = json.load(sys.stdin.buffer)
@@ -31,7 +36,16 @@ def main() -> None:
     laid_back = [_said(replace(one, weight=Weight.TAMPERING)) for one in found if one.path in covered]
     shown = {one.path for one in found}
     laid_back += [_plain(one) for one in frozen if one.path not in shown]
-    json.dump({"own": own, "frozen": laid_back}, sys.stdout)
+    large = [Change(*change) for change in given.get("large", ())]
+    tables = [one.path for one in large if _is_harmless(one, given["tests"], given["told"])]
+    json.dump({"own": own, "frozen": laid_back, "tables": tables}, sys.stdout)
+
+
+def _is_harmless(change: Change, tests: Mapping[str, str], told: Sequence[str]) -> bool:
+    """Whether a large source needs no look: it is gone, or a table without the answers of the tests."""
+    if change.after is None:
+        return not change.is_test
+    return is_table(change) and not any(in_table(change, learned(tests), "\n".join(told)))
 
 
 def _plain(change: Change) -> dict[str, object]:

@@ -21,17 +21,19 @@ from proctor.oracle.gaming.answers import (
     everybody_knows,
     is_uncommon,
     is_value,
-    learned,
 )
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.syntax import FUNCTIONS, Function, parsed
 from proctor.oracle.gaming.words_read import Entry, Lookup, Reader, read
 from proctor.words import Gaming, Weight
 
-answers = learned
 _GIVES = re.compile(r"\breturn\b|=>|\?|^\s*['\"`\w]+['\"`]?\s*:|->|\bcase\b")
 _ASKS = re.compile(r"[=!]==?|\bcase\b|=>|\.equals?\(|^\s*['\"`\[]?[^:]*['\"`\]]\s*:")
 _SPEAKS = re.compile(r"\s*(?://|\*|/\*)|.*\b(?:import|require|throw|Error|panic|console|log|print)\w*\b")
+_BESIDE = re.compile(
+    r"""("[^"\n]*"|'[^'\n]*'|-?\b\w[\w.]*)(?=[\s)\]}]{0,20}[:,][\s(\[{&]{0,20}("[^"\n]*"|'[^'\n]*'|-?\b\w[\w.]*))"""
+)
+"""A literal, or a name, and the one after it."""
 _SHARE = 0.75
 """Part of a table that must be of the tests; a table that happens to be tested has more than them."""
 _SOME = 0.5
@@ -71,7 +73,25 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
     else:
         return
     hits = [hit for one in lookups for hit in _of(one, wanted) if hit.line in new]
-    hits = [hit for hit in [*hits, *single] if not _was_told(hit, known)]
+    yield from _told(change, [*hits, *single], known)
+
+
+def in_table(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
+    """Answers of the tests in a source that is a table, and too large for anything else to be looked for."""
+    text = change.after or ""
+    inputs = {str(value) for ways in wanted.pairs.values() for way in ways for value in way}
+    firsts = {str(answer[0]) for answer in wanted.pairs}
+    beside = (match for match in _BESIDE.finditer(text) if match[1].strip("'\"`") in inputs)
+    if len(list(islice((match for match in beside if match[2].strip("'\"`") in firsts), _ENOUGH))) < _ENOUGH:
+        return
+    reader = Reader(text, change.language)
+    hits = [hit for one in reader.tables(len(change.new)) for hit in _of(one, wanted)]
+    yield from _told(change, hits, f"{told}\n{change.before or ''}")
+
+
+def _told(change: Change, hits: list[_Hit], known: str) -> Iterator[Found]:
+    """What is told of hits that were not there before, and that the worker was not told to write."""
+    hits = [hit for hit in hits if not _was_told(hit, known)]
     told_by_pairs = {value for hit in hits if hit.pair for value in hit.values}
     hits = [hit for hit in hits if hit.pair or not told_by_pairs.issuperset(hit.values)]
     strong = [hit for hit in hits if hit.whole or any(is_uncommon(value) for value in hit.values)]

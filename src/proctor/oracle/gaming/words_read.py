@@ -17,12 +17,15 @@ _WORDS = (
     r"|(?P<number>\d[\d_]*(?:\.\d+)?\w*)|(?P<name>[A-Za-z_$][\w$]*)"
     r"|(?P<op>===|!==|==|!=|=>|->|&&|\|\||<=|>=|:=|::|.)"
 )
+_PYTHON = _WORDS.replace(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?", r"\#[^\n]*").replace("`[^`$]*`|", "")
 _READS = {
+    Language.PYTHON: re.compile(_PYTHON % r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
     Language.SCRIPT: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
     Language.GO: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)+'", re.DOTALL),
     Language.RUST: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)'", re.DOTALL),
 }
-_MOST = 200_000
+MOST = 400_000
+"""Words of a text that are read."""
 _NUMBER = re.compile(r"(0[xX][\da-fA-F]+)|(\d+(?:\.\d+)?)(?:n|[iuf]\d{1,3}|[iu]size)?")
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 _ENDS = frozenset({";", "}", ",", ")", ":", "]", "else", "case", "default", "if", "return", "&&", "||", "_"})
@@ -97,7 +100,7 @@ def read(text: str, language: Language) -> tuple[Word, ...]:
         elif kind in ("name", "op"):
             found.append(Word(kind, word, line))
         line += word.count("\n")
-        if len(found) >= _MOST:
+        if len(found) >= MOST:
             break
     return tuple(found)
 
@@ -207,7 +210,7 @@ class Reader:
             chain.default = self._default(last)
             asked = [[]]
         yield chain
-        yield from self._tables(end)
+        yield from self.tables(end)
 
     def _at_literal(self, at: int) -> bool:
         return 0 <= at < len(self.words) and self.words[at].is_literal
@@ -268,7 +271,7 @@ class Reader:
         given = self._closed(at) if at > start else None
         return given[0] if given else None
 
-    def _tables(self, end: int) -> Iterator[Lookup]:
+    def tables(self, end: int) -> Iterator[Lookup]:
         """Objects, maps, and lists of rows."""
         tables: dict[int, Lookup] = {}
         for at, word in enumerate(self.words):
