@@ -21,7 +21,7 @@ _PIPE = re.compile(
 _LISTS = re.compile(
     r"\s(?:--collect-only|--co|--list\w*|-list|--version|--help|-h|-V|-bench|--showConfig|--markers|--fixtures)\b"
 )
-_PIPE_COUNTS = re.compile(r"\bpipefail\b|PIPESTATUS|pipestatus|^\s*shell:\s*bash\s*$", re.MULTILINE)
+_PIPE_COUNTS = re.compile(r"\bpipefail\b|PIPESTATUS|pipestatus|^[ \t]*shell:[ \t]*bash[ \t]*$", re.MULTILINE)
 _OPTIONS = re.compile(r"\s--(?:exit-zero|ignore-errors|(?:issues-)?exit-code[= ]0|(?:cov-)?fail-under[= ]0)(?![\w.-])")
 _MAKE = re.compile(r"((?:\bmake|\$[({]MAKE[)}])(?:\s[\w./=-]{1,80}){0,8}?)\s-(?:i|[a-hj-zA-Z]?i[a-z]?)(?=\s|$)")
 _WRAPPED = re.compile(r"^\s*(?:-\s*)?(?:run:\s*)?@?(?:echo|printf|local|export|readonly|declare)\b.{0,200}?\$\(")
@@ -55,10 +55,15 @@ def ignores(line: str) -> bool:
     return bool(_MAKE.search(line))
 
 
-def pipe(line: str, text: str) -> str:
-    """The line without the pipe that its status is lost in; "" if it is not lost. `text` is what it stands in."""
+def counts_pipes(text: str) -> bool:
+    """Whether a script asks for the status of every part of a pipe."""
+    return bool(_PIPE_COUNTS.search(text))
+
+
+def pipe(line: str) -> str:
+    """The line without the pipe that its status is lost in; "" if it is not lost."""
     match = _PIPE.search(line)
-    if not match or _LISTS.search(line) or _PIPE_COUNTS.search(text):
+    if not match or _LISTS.search(line) or counts_pipes(line):
         return ""
     return line[: match.start()].strip()
 

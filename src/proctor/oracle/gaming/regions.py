@@ -257,7 +257,9 @@ def _rust(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
     for at in range(len(tokens) - 1):
         if tokens[at].text != "fn" or not tokens[at + 1].is_word:
             continue
-        start = next((n + 1 for n in range(at - 1, max(-1, at - 400), -1) if tokens[n].text in ("{", "}", ";")), 0)
+        start = next(
+            (n + 1 for n in range(at - 1, max(-1, at - 400), -1) if tokens[n].text in ("{", "}", ";")), max(0, at - 400)
+        )
         if any(token.text in ("test", "rstest", "test_case", "case") for token in tokens[start:at]):
             yield tokens[at + 1].text, start, _body(tokens, at + 1)
 

@@ -34,6 +34,8 @@ _OFF = re.compile(r"^\s*(?:-\s*)?if\s*:\s*(?:\$\{\{\s*)?(?:false|0)\b|^\s*when\s
 
 
 _DASH = re.compile(r"(?:\t| {2,})(?:-@?|@-)\s*[\w$./]")
+_RECIPE = 100
+"""Lines of a recipe."""
 _NEAR = 12
 """Lines after a command of a script in which its check may stand."""
 
@@ -96,12 +98,13 @@ def _lines(change: Change) -> Iterator[Found]:
     kept = {squeezed(line[:1_000]) for line in change.old}
     gone = [squeezed(line[:1_000]) for _, line in change.removed]
     lost = any(is_check(line) for line in gone)
+    counts = ".gitlab-ci" in change.path or masks.counts_pipes(change.after or "")
     for number, whole in change.added:
         line = whole[:1_000]
         short = squeezed(line)
         if short.startswith("#") or short in kept:
             continue
-        if said := _masked(change, number, line, before, lost):
+        if said := _masked(change, number, line, before, (lost, counts)):
             yield found(change, Gaming.MASKED, said[0], number, said[1])
         elif is_check(line) and (option := _NARROWS.search(line)) and _is_new(option[0].strip(), gone):
             yield found(change, Gaming.SKIP, W, number, f"the check runs with {option[0].strip()}")
@@ -109,12 +112,14 @@ def _lines(change: Change) -> Iterator[Found]:
             yield found(change, Gaming.SKIP, T if change.before else W, number, "a test is left out")
 
 
-def _masked(change: Change, number: int, line: str, before: set[str], lost: bool) -> tuple[Weight, str] | None:
-    """How a command's failure is kept from whoever runs it. `before` is what was run, bare; `lost` whether a check is
-    not run as it was."""
-    short, text = squeezed(line), change.after or ""
+def _masked(
+    change: Change, number: int, line: str, before: set[str], known: tuple[bool, bool]
+) -> tuple[Weight, str] | None:
+    """How a command's failure is kept from whoever runs it. `before` is what was run, bare; what is `known` of
+    the file: whether a check is not run as it was, and whether a pipe counts as failed where any part of it does."""
+    short, (lost, counts) = squeezed(line), known
     mask = masks.mask(short)
-    if mask.strip() == "&" and re.search(r"\bwait\b", text):
+    if mask.strip() == "&" and any("wait" in text for text in change.new[number : number + _RECIPE]):
         mask = ""
     dash = change.language is Language.MAKE and _DASH.match(line)
     if mask or dash or (masks.ignores(short) and is_check(masks.bare(short))):
@@ -122,7 +127,7 @@ def _masked(change: Change, number: int, line: str, before: set[str], lost: bool
         if (is_check(line) or lint or _named(change, number)) and _bare(line) in before:
             return T, "a check that failed the run does so no more"
         return (W, "a check whose failure is masked") if is_check(line) else None
-    piped = "" if ".gitlab-ci" in change.path else masks.pipe(short, text)
+    piped = "" if counts else masks.pipe(short)
     if is_check(piped) and (_bare(piped) in before or lost):
         return T if _bare(piped) in before else W, "a check whose status is lost in a pipe"
     if not is_check(line):
@@ -145,8 +150,11 @@ def _bare(line: str) -> str:
 
 def _named(change: Change, number: int) -> bool:
     """Whether a line of a make file belongs to a target that is named like a check."""
-    heads = [line for line in change.new[:number] if re.match(r"^[\w./-]+\s*:(?!=)", line)]
-    return change.language is Language.MAKE and bool(heads) and bool(_TARGET.match(heads[-1]))
+    if change.language is not Language.MAKE:
+        return False
+    above = reversed(change.new[max(0, number - _RECIPE) : number])
+    head = next((line for line in above if re.match(r"[\w./-]{1,200}\s?:(?!=)", line)), "")
+    return bool(_TARGET.match(head))
 
 
 def _script(change: Change) -> Iterator[Found]:
@@ -276,7 +284,7 @@ def _package(change: Change) -> Iterator[Found]:
         masked = masks.mask(squeezed(command)) and (
             is_check(command) or (_LINTS.search(command) and _LINTS.search(was))
         )
-        if masked or (is_check(was) and is_check(masks.pipe(squeezed(command), command))):
+        if masked or (is_check(was) and is_check(masks.pipe(squeezed(command)))):
             weight = T if is_check(was) or _LINTS.search(was) else W
             yield found(change, Gaming.MASKED, weight, number, f"the script {name} masks a failure")
         elif is_check(was) and _NOTHING.match(command):
