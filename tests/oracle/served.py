@@ -9,8 +9,6 @@ HOW, PORT = sys.argv[1], int(sys.argv[2])
 
 class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        if HOW == "slow":
-            time.sleep(60)
         self.send_response(302 if HOW == "redirects" else 200)
         self.send_header("Location", "http://elsewhere.example/")
         if HOW == "breaks off":

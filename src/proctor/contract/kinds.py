@@ -86,6 +86,10 @@ def page(value: object, loose: bool = False) -> Page | None:
     told("run", program, rule.run)
     if not 100 <= rule.status <= 599:
         raise Wrong(("status",), "is not one that a server gives, such as 200")
+    if rule.browser:
+        told("browser", program, (rule.browser,))
+        if not (rule.text or rule.matches):
+            raise Wrong(("browser",), "looks for nothing without `text` or `matches`; name one")
     return rule
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.journal.events.checks import Page
+from proctor.oracle import visitor
 from proctor.oracle.rules import MOST, SECONDS, Broken, Text, failed, looks_like
 from proctor.sandbox.policy import DOOR
 from proctor.sandbox.run import Completed
@@ -32,13 +33,21 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def visit(page: Page, fd: int, run: Callable[[Sequence[str], float], Completed]) -> None:
-    """Start a page's server and fetch the page; Broken where it is not what it has to be.
+    """Start a page's server, fetch the page, show it in its browser; Broken where it is not what it has to be.
 
     `run` runs a command with a time limit in the check's sandbox, where `SOURCE` stands in the door, and with `fd`, an
     empty file, as its input.
     """
-    asked = {"run": page.run, "url": page.url, "within": page.within, "most": MOST}
-    completed = run((sys.executable, "-I", "-S", f"{DOOR}/{NAME}", json.dumps(asked)), page.within + GRACE)
+    asked = {
+        "run": page.run,
+        "url": page.url,
+        "within": page.within,
+        "most": MOST,
+        "status": page.status,
+        "browser": page.browser,
+    }
+    seconds = page.within + GRACE + (visitor.TRIAL if page.browser else 0)
+    completed = run((sys.executable, "-I", "-S", f"{DOOR}/{NAME}", json.dumps(asked)), seconds)
     head, _, body = os.pread(fd, _HEAD + MOST + 1, 0).partition(b"\n")
     try:
         said = msgspec.json.decode(head, type=_Head)
@@ -53,7 +62,8 @@ def visit(page: Page, fd: int, run: Callable[[Sequence[str], float], Completed])
     if said.status != page.status:
         leads = f", which leads to {safe_line(said.location, 100)}" if said.location else ""
         raise failed(f"{page.url} answers with status {said.status}{leads}, not {page.status}")
-    answer = Text(page.url, body[:MOST], len(body) > MOST)
+    name = f"{page.url} in {page.browser}" if page.browser else page.url
+    answer = Text(name, body[:MOST], len(body) > MOST)
     answer.whole()
     looks_like(answer, page.text, page.matches, min(page.within, SECONDS))
     if completed.exceeded:

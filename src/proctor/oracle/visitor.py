@@ -1,8 +1,9 @@
-"""Starts a server inside a sandbox, waits for its port, fetches one page of it, and says what came.
+"""Starts a server inside a sandbox, waits for its port, fetches one page of it, and says what came, or what a browser
+makes of it.
 
 It runs inside, started by path, with the standard library alone. What it says goes into descriptor 0, a file without a
-name: one line of JSON (`status`, `location`, `why`, `found`), then the page's bytes. A server that forged this could as
-well have served the page.
+name: one line of JSON (`status`, `location`, `why`, `found`), then the page's bytes, or those of the browser's document
+less what nobody sees of it. A server that forged this could as well have served the page.
 """
 
 from __future__ import annotations
@@ -10,19 +11,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from http.client import HTTPConnection, HTTPException
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 from urllib.parse import urlsplit
 
 _PAUSE = 0.02
 _SOON = (502, 503, 504)
 """Answers of a server that is not ready yet."""
 _LOOPBACK = ("127.0.0.1", "::1")
+TRIAL = 10.0
+"""Seconds at most in which a browser that showed nothing of a page has to show an empty one."""
+_WORDS = 1 << 16
+"""Bytes of a browser's complaints that are looked into."""
+_SETTLED = 5000
+"""Milliseconds of a page's own clock, which runs ahead while it waits for nothing but time."""
+_UNSEEN = re.compile(rb"<!--.*?-->|<(script|style|noscript)\b.*?</\1>", re.DOTALL)
+"""Of a document: what a page does not show, although a script's source may hold the very words."""
 
 
 class Late(Exception):
@@ -30,7 +41,7 @@ class Late(Exception):
 
 
 class Unanswered(Exception):
-    """There is no page, and will be none. `found`: the server could be started."""
+    """There is no page, and will be none. `found`: what it takes could be started."""
 
     def __init__(self, why: str, found: bool = True) -> None:
         super().__init__(why)
@@ -38,8 +49,9 @@ class Unanswered(Exception):
 
 
 def main() -> None:
-    """`run`, `url`, `within` (seconds) and `most` (bytes) as JSON in the first argument."""
+    """`run`, `url`, `within` (seconds), `most` (bytes), `status`, `browser` as JSON in the first argument."""
     asked = json.loads(sys.argv[1])
+    browser = asked["browser"]
     out = os.dup(0)
     visit = Visit(asked["url"], asked["most"])
     said: dict[str, Any] = {"found": True, "why": ""}
@@ -47,11 +59,15 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_REAL, asked["within"])
     try:
         visit.pay(asked["run"])
+        if browser and visit.status == asked["status"]:
+            visit.show(browser)
     except Late:
-        said["why"] = "" if visit.status in _SOON else f"{visit.waits} in {asked['within']:g} s"
+        said["why"] = "" if visit.status in _SOON and not browser else f"{visit.waits} in {asked['within']:g} s"
     except Unanswered as error:
         said.update(found=error.found, why=str(error))
     signal.setitimer(signal.ITIMER_REAL, 0)
+    if said["why"] and said["found"] and visit.shown and (why := _lacking(browser, min(asked["within"], TRIAL))):
+        said.update(found=False, why=why)
     with open(out, "wb") as file:
         file.write(
             json.dumps({**said, "status": visit.status, "location": visit.location}).encode() + b"\n" + visit.body
@@ -65,6 +81,8 @@ class Visit:
         self.status = 0
         self.location = ""
         self.body = b""
+        self.shown = False
+        self._url = url
         self._parts = urlsplit(url)
         self._most = most
         self._place = f"{self._parts.hostname}:{self._parts.port or 80}"
@@ -87,6 +105,13 @@ class Visit:
             if (code := server.poll()) is not None:
                 raise Unanswered(f"the server ended with {_said(code)} before {self._place} answered")
             time.sleep(_PAUSE)
+
+    def show(self, browser: str) -> None:
+        """Let a browser make a document of the page, which is the body then. Unanswered where it makes none; Late."""
+        self.shown, self.body = True, b""
+        self.waits = f"{browser} comes to no end with the page"
+        document = _document(browser, self._url, self._most)
+        self.body = document if len(document) > self._most else _UNSEEN.sub(b"", document)
 
     def _connected(self) -> socket.socket | None:
         host = self._parts.hostname or ""
@@ -112,6 +137,53 @@ class Visit:
         if answer.length and len(body) <= self._most:
             raise Unanswered(f"{self._place} broke its answer off")
         self.status, self.location, self.body = answer.status, answer.headers.get("Location") or "", body
+
+
+def browse(browser: str, profile: str, url: str) -> tuple[str, ...]:
+    """What has a browser of the Chromium family write a page's document, once its scripts have run, to its output.
+
+    Without its own sandbox, for which it would need what the one around it forbids.
+    """
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", f"--user-data-dir={profile}")
+    return (browser, *flags, f"--virtual-time-budget={_SETTLED}", "--dump-dom", url)
+
+
+def _document(browser: str, url: str, most: int, errors: IO[bytes] | None = None) -> bytes:
+    """The document, or its first `most` bytes and one more. The browser's processes are ended. Unanswered; Late."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, tempfile.TemporaryFile() as out:
+        argv = browse(browser, profile, url)
+        try:
+            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, process_group=0)
+        except OSError as error:
+            why = f"{browser} cannot be started: {(error.strerror or '').lower()}; install it, or name one by its path"
+            raise Unanswered(why, found=False) from error
+        try:
+            code = process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        out.seek(0)
+        document = out.read(most + 1)
+    if code or not document:
+        raise Unanswered(f"{browser} ended with {_said(code)} and made no document of the page")
+    return document
+
+
+def _lacking(browser: str, seconds: float) -> str:
+    """Why a browser shows nothing whatever the page; empty where it shows an empty one, so that the page it was."""
+    why = ""
+    with tempfile.TemporaryFile() as errors:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            _document(browser, "about:blank", 1, errors)
+        except Late:
+            why = f"it comes to no end in {seconds:g} s"
+        except Unanswered as error:
+            errors.seek(0)
+            why = errors.read(_WORDS).decode(errors="replace").strip().rpartition("\n")[2] or str(error)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return why and f"{browser} cannot even show an empty page: {why}; name one that runs in the sandbox"
 
 
 def _said(code: int) -> str:

@@ -35,13 +35,15 @@ def base(workspace: Path, contract: Contract) -> Policy:
     state = contract.state
     limits = contract.sandbox.limits
     checks = contract.progress.checks
-    commands = (contract.worker.command, *(c.run for c in checks), *(c.page.run for c in checks if c.page))
+    pages = [check.page for check in checks if check.page]
+    commands = (contract.worker.command, *(c.run for c in checks), *(page.run for page in pages))
+    browsers = (page.browser for page in pages if page.browser)
     granted = {name: os.environ[name] for name in state.environment.variables if name in os.environ}
     return Policy(
         workspace=workspace,
         protect=Terms(contract, "").protected(workspace),
         hide=state.hide,
-        programs=tuple(dict.fromkeys(command[0] for command in commands if command)),
+        programs=tuple(dict.fromkeys((*(command[0] for command in commands if command), *browsers))),
         unix_sockets=contract.sandbox.unix_sockets,
         environment={**agents.ENVIRONMENT, **_blanked(contract), **granted},
         limits=Limits(limits.memory, limits.processes, limits.file_size, limits.open_files, limits.scratch),

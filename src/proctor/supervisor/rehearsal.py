@@ -11,7 +11,7 @@ from proctor.contract.model import Contract
 from proctor.contract.values import SandboxKind
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact
-from proctor.oracle import commands, owners, rules, runners
+from proctor.oracle import commands, owners, rules, runners, visitor
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import run
@@ -24,6 +24,7 @@ from proctor.workspace import tasks
 
 SECONDS = 30.0
 MOST_OUTPUT = 1 << 16
+_PROFILE = "/tmp/browser"  # noqa: S108 - the sandbox's own
 _MEND = "install it there, or name a program that has it by its path"
 
 
@@ -39,6 +40,9 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
         for argv in filter(None, (check.run, check.page.run if check.page else ())):
             if "/" not in argv[0] or (workspace / argv[0]).exists():
                 trials.setdefault(commands.trial(argv), {}).setdefault(key, argv)
+        if check.page and (browser := check.page.browser) and contract.sandbox.kind is SandboxKind.BWRAP:
+            trial = visitor.browse(browser, _PROFILE, "about:blank")
+            trials.setdefault(trial, {}).setdefault(key, (browser,))
         found += [safe_line(_inside(key, why), 600) for why in _unusable(check, workspace, contract)]
     backend = choose(contract.sandbox.kind)
     policy = replace(policies.for_check(workspace, contract), writable=False)

@@ -64,7 +64,9 @@ class Page(Rule, frozen=True, kw_only=True, omit_defaults=True):
     matches: str = ""
     """Some of it matches this regular expression."""
     within: float = 30.0
-    """Seconds from the server's start to the whole answer."""
+    """Seconds from the server's start to the whole answer, or to the browser's document."""
+    browser: str = ""
+    """A program of the Chromium family; `text` and `matches` are for what it shows once the page's scripts have run."""
 
 
 class CheckFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -120,7 +122,8 @@ class CheckFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             said.append(f"{self.schema.file or 'its output'} is JSON as {self.schema.schema} describes it")
         if page := self.page:
             said.append(f"`{shlex.join(page.run)}` answers {page.url} with status {page.status} in {page.within:g} s")
-            said += [f"the page {words}" for words in _holds(page.text, page.matches)]
+            shown = f"the page in {page.browser}" if page.browser else "the page"
+            said += [f"{shown} {words}" for words in _holds(page.text, page.matches)]
         return tuple(said)
 
 
