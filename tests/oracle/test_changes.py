@@ -63,7 +63,10 @@ def test_a_finding_of_a_deleted_line_shows_what_is_gone() -> None:
         ("package.json", "[" * 20_000),
         ("a.rs", "#[test]" * 5_000),
         ("ci/a.sh", "pytest " + "|| " * 5_000),
-        (".github/workflows/a.yml", "- run: pytest\n" * 3_000),
+        (".github/workflows/a.yml", "- run: pytest | tee a\n" * 1_000),
+        ("b.test.js", "it" + ".a()" * 20_000),
+        ("b.js", "a===1?2:" * 8_000),
+        ("b_test.go", "t.Skip(\n" * 2_000),
     ],
     ids=lambda text: text[:20].strip(),
 )

@@ -116,6 +116,11 @@ class Change:
                 added += [(start + n + 1, after[n]) for n in range(k, m)]
         return added, removed
 
+    @cached_property
+    def _marked(self) -> tuple[dict[int, str], dict[int, str]]:
+        """The new lines, and those that are gone, by number."""
+        return dict(self.added), dict(self.removed)
+
     @property
     def first(self) -> int:
         """The first line that is new, or else gone; 0 where none is."""
@@ -128,10 +133,12 @@ class Change:
 
     def hunk(self, line: int, gone: bool = False) -> str:
         """The lines around one, marked as in a diff; of the old file if nothing is left of it."""
-        lines, marked = (self.old, self.removed) if gone else (self.new, self.added)
-        sign, touched = ("-", "+")[not gone], {number for number, _ in marked}
+        added, removed = self._marked
+        lines, touched = (self.old, removed) if gone else (self.new, added)
+        sign = ("-", "+")[not gone]
         first, last = max(1, line - CONTEXT), min(len(lines), line + CONTEXT)
-        found = [] if gone else [f"-{text[:_LINE]}" for number, text in self.removed if first <= number <= last]
+        here = () if gone else range(first, last + 1)
+        found = [f"-{removed[number][:_LINE]}" for number in here if number in removed]
         found += [f"{sign if n in touched else ' '}{lines[n - 1][:_LINE]}" for n in range(first, last + 1)]
         return "\n".join(found)[:HUNK]
 

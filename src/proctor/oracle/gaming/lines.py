@@ -37,6 +37,8 @@ from proctor.words import Gaming
 
 _NEAR = 3
 """Lines above a skip in which its condition may stand."""
+_TEST = 400
+"""Lines of a test in which its head is looked for."""
 _HEADER = 40
 """Lines in which a Go file says what it is built for."""
 _HERE = re.compile(rf"{sys.platform}|unix|amd64|arm64|cgo|gc|go1\.\d+|!\s*\w+")
@@ -167,7 +169,7 @@ def _name_at(change: Change, number: int) -> str:
         else HEAD[change.language]
     )
     forward = change.new[number - 1 : number + _NEAR] if change.language is R else change.new[number - 1 : number]
-    above = [] if change.language is R else reversed(change.new[: number - 1])
+    above = [] if change.language is R else reversed(change.new[max(0, number - _TEST) : number - 1])
     for text in (*forward, *above):
         if match := head.match(text[:1_000]):
             return str(match[2])
