@@ -227,7 +227,8 @@ def _open_tests(contract: Contract, workspace: Path) -> Iterator[str]:
         )
     elif not state.protect:
         yield "state.protect: nothing is protected; name what the checks rest on (tests, fixtures), or it may be bent"
-    if any("cargo" in run for run in runs) and (inside := testfiles.uncovered(testfiles.in_sources(workspace), covered)):
+    inside = testfiles.in_sources(workspace) if any("cargo" in run for run in runs) else ()
+    if inside := testfiles.uncovered(inside, covered):
         yield (
             f"state.protect: tests in {_some(inside)} stand beside the code that is the work, so no path can keep "
             "them: have checks rest on tests of their own below tests/, and protect that"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from proctor.oracle.gaming.change import Language
@@ -61,38 +62,28 @@ class Asked:
     def beyond(self, other: Asked) -> list[Token]:
         """The values that another one has not, or not as often."""
         spare = Counter(token.text for token in other.values)
-        stays = {_key(one) for one in other._of.values()}
+        stays = {one.key for one in other._of.values()}
         found = []
-        for token in sorted(self.values, key=lambda one: _key(self._of[id(one)]) not in stays):
+        for token in sorted(self.values, key=lambda one: self._of[id(one)].key not in stays):
             if spare[token.text] > 0:
                 spare[token.text] -= 1
             else:
                 found.append(token)
         return sorted(found, key=lambda one: one.line)
 
-    @property
-    def words(self) -> set[str]:
-        """All words of the test, those that assert left out."""
-        return {one.text for one in self._region.tokens if one.is_word and not _is_asserting(one.text)}
-
-    def words_of(self, token: Token) -> set[str]:
+    def words_of(self, token: Token) -> frozenset[str]:
         """The words of the statement of a value, those that assert left out."""
-        return {one.text for one in self._of[id(token)].tokens if one.is_word and not _is_asserting(one.text)}
+        return without_asserting(self._of[id(token)].words)
 
-    def subject(self, token: Token) -> set[str]:
+    def subject(self, token: Token) -> frozenset[str]:
         """What the statement of a value is about: what it calls, else its words, else its other values."""
-        statement = self._of[id(token)]
-        tokens = statement.tokens
-        words = {one.text for one in tokens if one.is_word}
-        calls = {one.text for one, after in pairwise(tokens) if one.is_word and after.text == "("}
-        calls = {name for name in calls if not _is_asserting(name)}
-        return calls or words or {one.text for one in tokens if one.value}
+        return _subject(self._of[id(token)])
 
     def swapped(self, other: Asked) -> Iterator[tuple[Token, Token]]:
         """Values that changed places; rows of a table that did are the same table."""
         if len(self.values) != len(other.values):
             return
-        if Counter(map(_key, self._of.values())) == Counter(map(_key, other._of.values())):
+        if Counter(one.key for one in self._of.values()) == Counter(one.key for one in other._of.values()):
             return
         for one, now in zip(self.values, other.values, strict=True):
             if one.text != now.text and not _TABLE.search(self._of[id(one)].text):
@@ -113,13 +104,24 @@ class Asked:
     def _is_asked(self, name: str) -> bool:
         """Whether what a name stands for is compared with."""
         if self._users:
-            tests = [statement for one in self._users for statement in one.statements]
-            compared = any(_names(one, name) and (_asserts(one.text, self._region.language) or _TABLE.search(one.text))
-                           for one in tests)  # fmt: skip
+            compared = any(name in _compared(one, True) for one in self._users)
             return name == self._region.name and (self._bad or bool(_WANTED.search(name)) or compared)
-        if not (self._bad or _WANTED.search(name)):
-            return False
-        return any(_names(one, name) and _asserts(one.text, self._region.language) for one in self._region.statements)
+        return (self._bad or bool(_WANTED.search(name))) and name in _compared(self._region, False)
+
+
+@lru_cache(maxsize=1_000)
+def _compared(region: Region, tables: bool) -> frozenset[str]:
+    """The words of a test's assertions, and of what goes through tables."""
+    said = (
+        one for one in region.statements if _asserts(one.text, region.language) or (tables and _TABLE.search(one.text))
+    )
+    return frozenset().union(*(one.words for one in said))
+
+
+@lru_cache(maxsize=1_000)
+def _subject(statement: Statement) -> frozenset[str]:
+    calls = frozenset(one.text for one, after in pairwise(statement.tokens) if one.is_word and after.text == "(")
+    return without_asserting(calls) or statement.words or frozenset(one.text for one in statement.values)
 
 
 def is_sensible(was: Token, now: Token) -> bool:
@@ -177,16 +179,9 @@ def _asserts(text: str, language: Language) -> bool:
     return bool(CHECKS[language].search(text) or _COMPARES[language].search(text))
 
 
-def _is_asserting(word: str) -> bool:
-    return bool(_ASSERTING.match(word))
-
-
-def _names(statement: Statement, name: str) -> bool:
-    return any(token.is_word and token.text == name for token in statement.tokens)
-
-
-def _key(statement: Statement) -> str:
-    return " ".join(token.text for token in statement.tokens)
+def without_asserting(words: frozenset[str]) -> frozenset[str]:
+    """Words without those that assert."""
+    return frozenset(word for word in words if not _ASSERTING.match(word))
 
 
 def _rows(statement: Statement) -> Iterator[Token]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from proctor.oracle.gaming import goldens
-from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed
+from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.failed import has_failed
+from proctor.oracle.gaming.failed import Failing, failing
 from proctor.oracle.gaming.regions import LANGUAGES, Region, Token, regions
 from proctor.words import Gaming, Weight
 
@@ -24,6 +24,8 @@ _PARTS = re.compile(r"[^\W_]+(?:\.\d+)?")
 _MARKS = re.compile(r"[^\w\s]")
 _LITERALS = re.compile(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`|>([^<>\n]+)<")
 _SHOWN = 60
+_MOST = 100
+"""Values of a test that are held against each other."""
 _VALUES = 3
 """Values of a test that a finding names."""
 
@@ -80,14 +82,14 @@ def look(changes: Sequence[Change], failed: Collection[str] = (), told: str = ""
     kept = _gains(pairs)
     for pair in pairs:
         by_name = pair.users or (pair.new,)
-        bad = any(has_failed(pair.change.path, one, failed) for one in by_name)
-        bad = bad or has_failed(pair.came_from or pair.change.path, pair.old, failed)
-        swaps = [swap for swap in _swaps(pair, bad, kept, changes) if _weight(swap, bad, sources, told)]
-        if swaps:
-            weights = {_weight(swap, bad, sources, told) for swap in swaps}
-            weight = Weight.TAMPERING if Weight.TAMPERING in weights else Weight.SUSPICION
-            swaps = [swap for swap in swaps if _weight(swap, bad, sources, told) is weight]
-            yield _said(pair.change, by_name[0].name, weight, bad, swaps)
+        bad = max(failing(pair.change.path, one, failed) for one in by_name)
+        bad = max(bad, failing(pair.came_from or pair.change.path, pair.old, failed))
+        weighed = [(swap, _weight(swap, bad, sources, told)) for swap in _swaps(pair, bool(bad), kept, changes)]
+        hows = {how for _, how in weighed} - {None}
+        if hows:
+            weight = Weight.TAMPERING if Weight.TAMPERING in hows else Weight.SUSPICION
+            swaps = [swap for swap, how in weighed if how is weight]
+            yield _said(pair.change, by_name[0].name, weight, bool(bad), swaps)
     yield from goldens.look(changes, failed, lambda was, now: sources.mirror(was, now) or _is_told(was, now, told))
 
 
@@ -120,22 +122,20 @@ def _pairs(changes: Iterable[Change]) -> Iterator[_Pair]:
             gone.setdefault((change.language, was[key].short), []).append((change.path, was[key]))
         fresh += [(change, now[key]) for key in now if key not in was]
         yield from _beside(change, old, new)
+    shapes: dict[tuple[Language, tuple[str, ...]], list[tuple[str, Region]]] = {}
+    for (language, _), twins in gone.items():
+        for path, one in twins:
+            shapes.setdefault((language, _shape(one)), []).append((path, one))
     for change, region in fresh:
-        twins = gone.get((change.language, region.short)) or _alike(region, gone)
-        if twins:
+        named, alike = gone.get((change.language, region.short)), shapes.get((change.language, _shape(region)))
+        if twins := named or alike or []:
             path, twin = twins.pop()
             yield _Pair(change, twin, region, came_from=path)
 
 
-def _alike(region: Region, gone: dict[tuple[Language, str], list[tuple[str, Region]]]) -> list[tuple[str, Region]]:
-    """Tests that are gone and said the same but for literals and their name: this one has another name."""
-
-    def shape(one: Region) -> tuple[str, ...]:
-        return tuple("" if part == one.short else part for part in one.skeleton)
-
-    wanted = shape(region)
-    near = (twins for (language, _), twins in gone.items() if language is region.language)
-    return next((twins for twins in near if twins and shape(twins[0][1]) == wanted), [])
+def _shape(test: Region) -> tuple[str, ...]:
+    """What a test says but for its literals and its name."""
+    return tuple("" if part == test.short else part for part in test.skeleton)
 
 
 def _regions(change: Change, text: str | None) -> tuple[Region, ...]:
@@ -170,8 +170,8 @@ def _beside(change: Change, old: Sequence[Region], new: Sequence[Region]) -> Ite
     was, now = (_named([one for one in some if not one.name]) for some in (old, new))
     tests = [one for one in new if one.name]
     for name in was.keys() & now.keys():
-        if was[name].tokens != now[name].tokens:
-            users = [one for one in tests if any(token.text == name for token in one.tokens)]
+        if was[name].texts != now[name].texts:
+            users = [one for one in tests if name in one.words]
             if users:
                 yield _Pair(change, was[name], now[name], users)
 
@@ -205,16 +205,18 @@ def _gains(pairs: Iterable[_Pair]) -> Counter[str]:
 
 def _swaps(pair: _Pair, bad: bool, kept: Counter[str], changes: Sequence[Change]) -> list[Swap]:
     old, new = pair.old, pair.new
-    if [t.text for t in old.tokens] == [t.text for t in new.tokens]:
+    if old.texts == new.texts:
         return []
     was, now = Asked(old, pair.users, bad), Asked(new, pair.users, bad)
     gone, come = was.beyond(now), now.beyond(was)
-    gone = [token for token in gone if not kept[token.text] and not any(is_sensible(token, one) for one in now.values)]
+    gone = [token for token in gone if not kept[token.text]][:_MOST]
+    gone = [token for token in gone if not any(is_sensible(token, one) for one in come)]
     if old.skeleton == new.skeleton:
         places = {id(token): new.tokens[at] for at, token in enumerate(old.tokens)}
         swaps = [Swap(one, places[id(one)]) for one in gone if places[id(one)].text != one.text]
         return swaps or ([Swap(*two) for two in was.swapped(now)] if not (gone or come) else [])
-    swaps = [Swap(one, other) for one in gone if (other := _other(one, come, was, now, bad)) is not None]
+    words = None if bad else without_asserting(old.words)
+    swaps = [Swap(one, other) for one in gone if (other := _other(one, come[:_MOST], was, now, words)) is not None]
     named = [two for two in renamed(old, new) if not _is_defined(two[1].text, changes)]
     return swaps or [Swap(*two) for two in (*opposite(old, new), *named)]
 
@@ -226,25 +228,29 @@ def _is_defined(name: str, changes: Iterable[Change]) -> bool:
     return any(known.search(line[:1_000]) for change in changes for _, line in change.added)
 
 
-def _other(one: Token, come: Sequence[Token], was: Asked, now: Asked, bad: bool) -> Token | None:
-    """What stands in the place of a value: of the new ones that which is asked of the same, in words of before."""
-    of, words = was.subject(one), was.words
-    near = [(len(of & now.subject(other)), other) for other in come if bad or now.words_of(other) <= words]
-    best = max(near, key=lambda pair: pair[0], default=None)
-    return best[1] if best is not None and (best[0] or bad) else None
+def _other(one: Token, come: Sequence[Token], was: Asked, now: Asked, words: frozenset[str] | None) -> Token | None:
+    """What stands in the place of a value: of the new ones that which is asked of the same, in `words` of before; where
+    there are none, whatever came."""
+    of = was.subject(one)
+    if words is not None:
+        come = [other for other in come if other.text[:2] == one.text[:2] and now.words_of(other) <= words]
+        come = [other for other in come if of & now.subject(other)]
+    return max(come, key=lambda other: len(of & now.subject(other)), default=None)
 
 
 # --- what it weighs -------------------------------------------------------------------------------
 
 
-def _weight(swap: Swap, bad: bool, sources: Sources, told: str) -> Weight | None:
+def _weight(swap: Swap, bad: Failing, sources: Sources, told: str) -> Weight | None:
     was, now = _plain(swap.was), _plain(swap.now)
     is_told = _is_told(was, now, told)
     if not bad:
         return None if is_told or sources.mirror(was, now) else Weight.SUSPICION
     if not is_told or _is_trivial(now):
         return Weight.TAMPERING
-    return Weight.SUSPICION if _is_told(now, was, told) else None
+    if not _is_told(now, was, told):
+        return None
+    return Weight.TAMPERING if bad is Failing.ITSELF else Weight.SUSPICION
 
 
 def _plain(token: Token) -> str:

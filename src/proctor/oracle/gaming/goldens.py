@@ -21,6 +21,9 @@ _ASKS = re.compile(r"^(\s*)>>> (.*)$")
 _MORE = re.compile(r"^\s*\.\.\. ?(.*)$")
 _OWNER = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)")
 _LINES = 200
+_ENDS = re.compile(r"^\s*>>>|^\s*(?:\"\"\"|''')|.*(?:\"\"\"|''')$")
+_DOC = re.compile(r"^\s*//[/!] ?(.*)$")
+_ITEM = re.compile(r"\b(?:fn|struct|enum|trait|mod|macro_rules!)\s+(\w+)")
 
 
 def is_golden(path: str) -> bool:
@@ -72,7 +75,9 @@ def _is_of(name: str, one: str) -> bool:
 
 @lru_cache(maxsize=64)
 def documented(text: str, language: Language) -> tuple[Region, ...]:
-    """The examples in a Python source's documentation, as tests by the name of what they stand in."""
+    """The examples in a source's documentation, as tests by the name of what they explain."""
+    if language is Language.RUST and "```" in text:
+        return tuple(_fenced(text))
     if language is not Language.PYTHON or ">>> " not in text:
         return ()
     by_name: dict[str, list[Token]] = {}
@@ -101,4 +106,24 @@ def documented(text: str, language: Language) -> tuple[Region, ...]:
     return tuple(Region(name or "doctest", language, tokens[0].line, tuple(tokens)) for name, tokens in by_name.items())
 
 
-_ENDS = re.compile(r"^\s*>>>|^\s*(?:\"\"\"|''')|.*(?:\"\"\"|''')$")
+def _fenced(text: str) -> Iterator[Region]:
+    """The examples of a Rust source, between fences in `///` and `//!`."""
+    code = list[str]()
+    start, waiting = 0, list[Region]()
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _DOC.match(line[:1_000])
+        if match is None:
+            if known := _ITEM.search(line[:1_000]):
+                yield from (replace(one, name=known[1]) for one in waiting)
+                waiting = []
+            start = 0
+            continue
+        if not match[1].startswith("```"):
+            code += [match[1].removeprefix("# ")] if start else []
+        elif start:
+            tokens = lexed("\n" * start + "\n".join(code), Language.RUST)
+            waiting.append(Region("", Language.RUST, start, tokens))
+            start, code = 0, []
+        else:
+            start = number
+    yield from (replace(one, name="the crate") for one in waiting)

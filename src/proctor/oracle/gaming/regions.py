@@ -55,13 +55,22 @@ class Token:
         return not self.value and (self.text[:1].isalpha() or self.text[:1] in ("_", "$"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Statement:
     """Tokens that are read together: a line, or some that belong together."""
 
     tokens: tuple[Token, ...]
 
-    @property
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """The same for statements that say the same."""
+        return tuple(token.text for token in self.tokens)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(token.text for token in self.tokens if token.is_word)
+
+    @cached_property
     def text(self) -> str:
         said = ""
         for token in self.tokens[:400]:
@@ -69,12 +78,12 @@ class Statement:
             said += f" {token.raw}" if wide and (token.is_word or token.value) else token.raw
         return said[:2_000]
 
-    @property
+    @cached_property
     def values(self) -> tuple[Token, ...]:
         return tuple(token for token in self.tokens if token.value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Region:
     """A test, or with no name what a file has beside its tests."""
 
@@ -86,6 +95,14 @@ class Region:
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         return tuple(_statements(self.tokens, self.language))
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(token.text for token in self.tokens)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(token.text for token in self.tokens if token.is_word)
 
     @cached_property
     def skeleton(self) -> tuple[str, ...]:
