@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 _QUIET = (
     r"(?:true|:|exit(?: 0)?|return 0|/(?:usr/)?bin/true|test 1|\[ 1 \]|sleep [\d.]+|pwd|date|wait"
-    r"|(?:echo|printf)\b[^|;&]{0,300})"
+    r"|(?:echo|printf)\b(?:>&\d|[^|;&>]|>(?!&)){0,300})"
 )
 _AFTER = re.compile(
-    rf"\s?(?:\|\|\s?(?:[{{(]\s?)?{_QUIET}\s?(?:;?\s?\}}|\))?"
+    rf"\s?(?:\|\|\s?(?:[{{(]\s?{_QUIET}\s?;?\s?[}})]|{_QUIET})"
     r"|;\s?(?:true|:|exit 0|return 0|/(?:usr/)?bin/true)"
     r"|(?<=[^&|>])&(?!\S))\s?(?=$|#|['\"`;)}&]|\\$)"
 )
@@ -21,7 +21,9 @@ _PIPE = re.compile(
 _LISTS = re.compile(
     r"\s(?:--collect-only|--co|--list\w*|-list|--version|--help|-h|-V|-bench|--showConfig|--markers|--fixtures)\b"
 )
-_PIPE_COUNTS = re.compile(r"\bpipefail\b|PIPESTATUS|pipestatus|^[ \t]*shell:[ \t]*bash[ \t]*$", re.MULTILINE)
+_PIPE_COUNTS = re.compile(r"\bpipefail\b|PIPESTATUS|pipestatus|^[ \t]*(?:- )?shell:[ \t]*bash[ \t]*$", re.MULTILINE)
+_LATER = re.compile(r"\b(?:exit|return)\s+(?:\"?\$|[1-9])|\bfalse\b")
+"""What fails in the end all the same."""
 _OPTIONS = re.compile(r"\s--(?:exit-zero|ignore-errors|(?:issues-)?exit-code[= ]0|(?:cov-)?fail-under[= ]0)(?![\w.-])")
 _MAKE = re.compile(r"((?:\bmake|\$[({]MAKE[)}])(?:\s[\w./=-]{1,80}){0,8}?)\s-(?:i|[a-hj-zA-Z]?i[a-z]?)(?=\s|$)")
 _WRAPPED = re.compile(r"^\s*(?:-\s*)?(?:run:\s*)?@?(?:echo|printf|local|export|readonly|declare)\b.{0,200}?\$\(")
@@ -38,7 +40,7 @@ _BLOCK = 20
 def mask(line: str) -> str:
     """What on a line, its spaces squeezed, takes its failure away; "" for nothing."""
     for pattern in (_AFTER, _OPTIONS):
-        if match := pattern.search(line):
+        if (match := pattern.search(line)) and not _LATER.search(line, match.end()):
             return match[0]
     return ""
 

@@ -99,7 +99,11 @@ def _mocked(change: Change, number: int, line: str, asked: set[str]) -> str:
         return ""
     module = _base(match[1])
     names = {name for name, path in _imports(change.before or "") if _base(path) == module}
-    told = "\n".join(text[:400] for text in change.new[number - 1 : number - 1 + _FACTORY])
+    told = ""
+    for text in change.new[number - 1 : number - 1 + _FACTORY]:
+        told += f"{text[:400]}\n"
+        if re.search(r"\)\s*;?\s*$", text[:400]):
+            break
     for name in sorted(asked):
         first, _, last = name.partition(".")
         if first in names and (not _PARTLY.search(told) or re.search(rf"\b{re.escape(last or first)}\s*[:(]", told)):
