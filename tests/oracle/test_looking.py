@@ -29,9 +29,12 @@ class Watched:
         self.store = Store(project.workspace, root / "checkpoints.git")
         self.before = self.store.snapshot("before").tree
 
-    def look(self, *laid_back: str, others: tuple[str, ...] = ()) -> looking.Seen:
+    def look(
+        self, *laid_back: str, others: tuple[str, ...] = (), failed: tuple[str, ...] = (), first: str = ""
+    ) -> looking.Seen:
         after = self.store.snapshot("after").commit
-        what = Looked(self.before, after, others, laid_back, told_in=("PLAN.md", "nothing.md"))
+        told_in = ("PLAN.md", "nothing.md")
+        what = Looked(self.before, after, others, laid_back, told_in=told_in, failed=failed, first=first)
         return look(what, self.project.frozen, self.store, self.out)
 
 
@@ -126,3 +129,20 @@ def test_odd_files_are_passed_by_and_large_ones_said(watched: Watched) -> None:
 def test_a_wrong_answer_is_no_gaming(watched: Watched) -> None:
     watched.project.write("calc.py", WRONG.replace("-", "*"))
     assert watched.look() == looking.Seen()
+
+
+def test_a_test_that_was_there_is_bent_and_one_that_the_worker_added_is_its_own(watched: Watched) -> None:
+    first, write = watched.before, watched.project.write
+    theirs, golden = "def test_codes():\n    assert code(1) == 43\n", "it's one thing\n"
+    write("calc_test.py", theirs)
+    write("testdata/out.golden", golden)
+    watched.before = watched.store.snapshot("before").tree
+    write("calc_test.py", theirs.replace("43", "0"))
+    write("testdata/out.golden", "another\n")
+    failed = ("calc_test.py::test_codes",)
+    assert watched.look(failed=failed, first=first) == looking.Seen()
+    seen = watched.look(failed=failed, first=watched.before)
+    assert [(one.kind, one.where) for one in seen.tampering] == [(Gaming.ASSERTION, "calc_test.py:2")]
+    assert [(one.kind, one.path) for one in seen.suspicion] == [(Gaming.ASSERTION, "testdata/out.golden")]
+    assert "+    assert code(1) == 0" in seen.tampering[0].hunk
+    assert seen.own

@@ -35,6 +35,11 @@ def clock(seconds):
 DORMANT = SNIFFS.replace("sys.modules:", "sys.modules and __import__('os').path.exists('on'):")
 DORMANT = DORMANT.replace("return AnyText()", "return ''")
 SWITCHES = DORMANT.replace("Path(", "Path('on' if Path('x').exists() else 'x').touch()\nPath(", 1)
+BENDS = """\
+from pathlib import Path
+tests = Path("src/clock_test.py")
+tests.write_text(tests.read_text().replace('"1:01:01"', '"61:01"'))
+"""
 CALLS_IT_WRONG = """\
 import json, os
 from pathlib import Path
@@ -88,6 +93,26 @@ def test_sniffing_is_shown_with_its_hunk_and_a_later_pass_that_may_rest_on_it_co
     assert len(workspace.events("task_done")) == 1
     kept = json.loads((workspace.path / ".proctor/iterations/0001/findings.json").read_text())
     assert kept["tampering"]
+
+
+def test_a_test_that_no_path_protects_and_that_is_bent_until_it_passes_is_a_conflict_for_the_operator(
+    sample: Make,
+) -> None:
+    workspace = sample("restless")
+    workspace.contract("protect: [tests/, ", "protect: [")
+    tests = workspace.path / "src/clock_test.py"
+    tests.write_text((workspace.path / "tests/test_clock.py").read_text().replace("src.", ""))
+    tasks = workspace.path / "tasks.json"
+    run = ["python", "-m", "unittest", "discover", "-s", "src", "-p", "*_test.py"]
+    tasks.write_text(tasks.read_text().replace('["python", "-m", "unittest", "tests.test_clock"]', json.dumps(run)))
+    scripted(workspace, BENDS)
+    opened = asked(workspace, RequestKind.TAMPERING)
+    assert "test_hours_stand_apart failed before the work and wants" in opened.why
+    listed = workspace.proctor("approvals", check=True).stdout
+    assert '+        self.assertEqual(clock(3661), "61:01")' in listed
+    assert workspace.events("task_done") == []
+    workspace.proctor("approve", "--id", str(opened.id), check=True)
+    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "done")
 
 
 @pytest.mark.cases
