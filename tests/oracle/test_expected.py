@@ -1,0 +1,86 @@
+"""Tests that were there and want another value: which they are by the ids of runners, and what excuses them."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.oracle.gaming.change import Change, language_of
+from proctor.oracle.gaming.failed import Failing, failing
+from proctor.oracle.gaming.find import look
+from proctor.oracle.gaming.regions import Region
+from proctor.words import Weight
+
+from .tools import CARGO, GO, JEST
+
+ITSELF, UNLOADED, NO = Failing.ITSELF, Failing.UNLOADED, Failing.NO
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "one", "expected"),
+    [
+        ("tests/test_a.py", "test_x", "tests/test_a.py::test_x", ITSELF),
+        ("tests/test_a.py", "test_x", "test_a.py::test_x[1-2]", ITSELF),
+        ("tests/test_a.py", "TestA.test_x", "tests/test_a.py::TestA::test_x", ITSELF),
+        ("tests/test_a.py", "test_x", "tests/test_a.py::TestA::test_x", NO),
+        ("tests/test_a.py", "test_x", "tests/test_b.py::test_x", NO),
+        ("tests/test_a.py", "test_x", "tests/test_a.py", UNLOADED),
+        ("tests/test_a.py", "TestA.test_x", "tests.test_a.TestA.test_x", ITSELF),
+        ("tests/test_a.py", "TestA.test_x", "unittest.loader._FailedTest.test_a", UNLOADED),
+        (JEST.tests, "small", JEST.ids["small"], ITSELF),
+        (JEST.tests, "small", JEST.ids["zero"], NO),
+        (JEST.tests, "small", JEST.broken_id, UNLOADED),
+        ("src/a.test.ts", "slug of %s", "src/a.test.ts::group > slug of a b", ITSELF),
+        (GO.tests, "TestSmall", GO.ids["small"], ITSELF),
+        (GO.tests, "TestSmall", f"{GO.ids['small']}/case", ITSELF),
+        (GO.tests, "TestSmall", GO.ids["zero"], NO),
+        (GO.tests, "TestSmall", GO.broken_id, UNLOADED),
+        ("m/m_test.go", "TestSmall", "example.com/calc/m::TestSmall", ITSELF),
+        ("m/m_test.go", "TestSmall", GO.ids["small"], NO),
+        (CARGO.tests, "small", CARGO.ids["small"], ITSELF),
+        (CARGO.tests, "small", CARGO.ids["zero"], NO),
+        (CARGO.tests, "small", CARGO.broken_id, UNLOADED),
+        ("tests/t.rs", "adds", "my-sums/t::adds", ITSELF),
+        ("tests/u.rs", "adds", "my-sums/t::adds", NO),
+        ("src/lib.rs", "add", "my-sums/doc::src/lib.rs - add", ITSELF),
+        ("sub/src/lib.rs", "adds", "other/other::tests::adds", NO),
+    ],
+)
+def test_a_test_is_known_by_the_id_that_its_runner_gives_it(path: str, name: str, one: str, expected: Failing) -> None:
+    assert failing(path, Region(name, language_of(path, ""), 1, ()), [one]) is expected
+
+
+BEFORE = "from greet import greet\n\n\ndef test_greet():\n    assert greet('Ada') == 'Hello, Ada'\n"
+AFTER = BEFORE.replace("Hello", "Hi")
+SOURCE = Change(
+    "greet.py", "def greet(name):\n    return 'Hello, ' + name\n", "def greet(name):\n    return 'Hi, ' + name\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("failed", "told", "others", "weight"),
+    [
+        ([], "", [], Weight.SUSPICION),
+        ([], "", [SOURCE], None),
+        ([], "Greet with 'Hi'.", [], None),
+        ([], "Greet with 'Hi', not with 'Hello'.", [], None),
+        (["test_greet.py::test_greet"], "", [SOURCE], Weight.TAMPERING),
+        (["test_greet.py::test_greet"], "Greet with 'Hello'.", [], Weight.TAMPERING),
+        (["test_greet.py::test_greet"], "Greet with 'Hi'.", [], None),
+        (["test_greet.py::test_greet"], "Greet with 'Hello', not with 'Hi'.", [], Weight.TAMPERING),
+        (["test_greet.py"], "Greet with 'Hi', not with 'Hello'.", [], Weight.SUSPICION),
+    ],
+)
+def test_what_was_told_and_what_the_sources_do_weigh_where_a_test_did_not_fail(
+    failed: list[str], told: str, others: list[Change], weight: Weight | None
+) -> None:
+    found = look([Change("test_greet.py", BEFORE, AFTER), *others], told=[told], failed=failed)
+    assert [one.weight for one in found] == ([weight] if weight else [])
+    assert all(one.test == "test_greet" for one in found)
+
+
+def test_a_number_that_stands_in_any_text_by_chance_is_not_told() -> None:
+    before = "def test_sum():\n    assert add(41, 2) == 43\n"
+    change = Change("test_sum.py", before, before.replace("43", "0"))
+    (one,) = look([change], told=["1. Add up; 0 is no number to be afraid of."], failed=["test_sum.py::test_sum"])
+    assert (one.weight, one.line) == (Weight.TAMPERING, 2)
+    assert one.why == "test_sum failed before the work and wants 0 in place of 43"
