@@ -257,6 +257,7 @@ _SUFFIXES: Mapping[str, Callable[[str], Part]] = {
     "cabal": cabal,
     "nimble": _lines(r"\btests?\b"),
 }
+_WHOLE = frozenset({"CTestConfig.cmake", "CTestCustom.cmake", "CTestTestfile.cmake"})
 _OVERRIDING = frozenset(
     """CMakeUserPresets.json Directory.Build.props Directory.Build.targets gems.rb pubspec_overrides.yaml cabal.project
     cabal.project.local global.json CMakeLists.txt""".split()  # noqa: SIM905 - a list to read
@@ -266,14 +267,14 @@ _OVERRIDING = frozenset(
 
 def reader_of(name: str) -> Callable[[str], Part] | None:
     """The reader of a file's part, by its name; None for other files."""
-    if name.startswith("CTest"):  # its settings count whole
+    if name in _WHOLE:
         return None
     return _NAMES.get(name) or _SUFFIXES.get(name.rpartition(".")[2])
 
 
 def is_overriding(name: str) -> bool:
     """Whether a new file of this name may change what others say of tests."""
-    return (name in _OVERRIDING or name.endswith(".cmake")) and not name.startswith("CTest")
+    return name in _OVERRIDING or (name.endswith(".cmake") and name not in _WHOLE)
 
 
 def anew(name: str, part: Part) -> Part:

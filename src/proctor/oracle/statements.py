@@ -81,7 +81,7 @@ _TOGETHER = frozenset({"target_sources", "target_link_libraries", "target_includ
 """What a program is made of; more may come."""
 _OWN = frozenset(
     """add_test enable_testing include add_subdirectory add_executable set_tests_properties gtest_discover_tests
-    catch_discover_tests doctest_discover_tests gtest_add_tests find_package project""".split()  # noqa: SIM905
+    gtest_add_tests find_package project""".split()  # noqa: SIM905
 )
 _SWITCH = re.compile(
     r"NDEBUG|\bBUILD_TESTING\b|\bCMAKE_BUILD_TYPE\b|EMULATOR|_LAUNCHER\b|RULE_LAUNCH|\bCTEST_|\bCMAKE_(?:SKIP_)?TEST"
