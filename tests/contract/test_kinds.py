@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from proctor.contract.load import load
 from proctor.journal.events.checks import Artifact, Expect, Page, Schema
@@ -25,13 +26,14 @@ def test_all_kinds_are_read_whatever_yaml_takes_their_values_for(write: Write) -
     check = (
         "{run: [x], expect: {text: a, regex: 'b+', json: '$.n', equals: 3, golden: ./tests/g.txt}, "
         "artifact: {path: dist/a.js, differs: src/a.js, matches: x}, schema: {output: true, schema: s.json}, "
-        "page: {run: [serve, 010], port: 8000, path: '/a?b', status: 404, text: no, within: 5s}}"
+        "page: {run: [serve, 010], port: 8000, path: '/a?b', status: 404, text: no, within: 5s, browser: chromium}}"
     )
     fact = load(write(contract(check))).progress.checks[0].fact
     assert fact.expect == Expect(text="a", regex="b+", json="$.n", equals="3", golden="tests/g.txt")
     assert fact.artifact == Artifact(path="dist/a.js", differs="src/a.js", matches="x")
     assert fact.schema == Schema(output=True, schema="s.json")
-    assert fact.page == Page(run=("serve", "010"), url="http://127.0.0.1:8000/a?b", status=404, text="no", within=5.0)
+    page = Page(run=("serve", "010"), url="http://127.0.0.1:8000/a?b", status=404, text="no", within=5.0)
+    assert fact.page == replace(page, browser="chromium")
     assert fact.files == {"expect.golden": "tests/g.txt", "artifact.differs": "src/a.js", "schema.schema": "s.json"}
 
 
@@ -88,6 +90,10 @@ NO_RUN = "run: missing: the command, as a list of words such as [pytest, -q]; or
          "progress.checks[0].page.within: is more than the check's timeout (300 s)"),
         ("{page: {run: [serve], port: 80, within: soon}}", "progress.checks[0].page.within: 'soon' is not a duration; "
          "write it like 90s, 15m, 4h, 1h30m (units: ms s m h d w)"),
+        ("{page: {run: [serve], port: 80, browser: chromium}}",
+         "progress.checks[0].page.browser: looks for nothing without `text` or `matches`; name one"),
+        ("{page: {run: [serve], port: 80, text: x, browser: ' '}}",
+         "progress.checks[0].page.browser: must start with a program, and hold no NUL"),
         ("{page: {run: [serve], port: 70000}}", "progress.checks[0].page.port: must be a number from 1 to 65535"),
     ],
 )  # fmt: skip

@@ -56,7 +56,8 @@ def test_what_cannot_start_is_named_with_its_key_and_what_to_do(work: Path) -> N
 def test_what_a_check_cannot_compare_with_and_a_server_that_cannot_start_are_named(work: Path) -> None:
     (work / "odd.json").write_text("[]")
     schema = {"run": ["sh"], "schema": {"output": True, "schema": "odd.json"}}
-    checks = [schema, {"run": ["sh"], "expect": {"golden": "gone"}}, {"page": {"run": ["no-such-server"], "port": 80}}]
+    page = {"run": ["no-such-server"], "port": 80, "browser": "no-such-browser", "text": "x"}
+    checks = [schema, {"run": ["sh"], "expect": {"golden": "gone"}}, {"page": page}]
     (work / "proctor.yaml").write_text((CONTRACT % '[sh, -c, "true"]').replace("no-such-final", "sh"))
     (work / "tasks.json").write_text(json.dumps([{"id": 7, "task": "x", "check": checks}]))
     assert unrunnable(work, load(work)) == (
@@ -64,6 +65,8 @@ def test_what_a_check_cannot_compare_with_and_a_server_that_cannot_start_are_nam
         "tasks.json:1: task 7: expect.golden: gone is not there",
         "tasks.json:1: task 7: `no-such-server` cannot run in the sandbox: no-such-server was not found; "
         "install it there, or name a program that has it by its path",
+        "tasks.json:1: task 7: `no-such-browser` cannot run in the sandbox: no-such-browser was not found or cannot be "
+        "started; install it there, or name a program that has it by its path",
     )
     (work / "proctor.yaml").write_text((work / "proctor.yaml").read_text() + "sandbox: {kind: none}\n")
     said = "page: needs a network of its own, which only `sandbox.kind: bwrap` gives"
