@@ -56,6 +56,24 @@ def test_honest_work_is_no_tampering(project: Project, tree: Path) -> None:
     assert (tree / "src/app/types.py").exists()
 
 
+def test_new_tests_may_bring_fixtures_of_their_own_and_nothing_that_reaches_others(
+    project: Project, tree: Path
+) -> None:
+    fixture = "import pytest\n@pytest.fixture\ndef port():\n    return 80\n"
+    hook = "def pytest_collection_modifyitems(items):\n    items.clear()\n"
+    written = {
+        "more/conftest.py": fixture,
+        "conftest.py": fixture,
+        "tests/conftest.py": fixture,
+        "odd/conftest.py": hook,
+    }
+    for path, text in written.items():
+        (tree / path).parent.mkdir(exist_ok=True)
+        (tree / path).write_text(text)
+    assert undo(tree, project.frozen) == ("conftest.py", "odd/conftest.py", "tests/conftest.py")
+    assert (tree / "more/conftest.py").read_text() == fixture
+
+
 def test_modes_links_and_kinds_are_laid_back(project: Project, tree: Path) -> None:
     project.write("tests/run.sh", "#!/bin/sh\n", 0o755)
     (project.workspace / "tests/link").symlink_to("run.sh")
@@ -209,7 +227,7 @@ def test_a_module_named_like_the_tests_is_in_their_way(project: Project, tree: P
 def test_closed_folders_are_opened(project: Project, tree: Path) -> None:
     (tree / "tests").chmod(0)
     (tree / "shut").mkdir()
-    (tree / "shut/conftest.py").touch()
+    (tree / "shut/conftest.py").write_text("print()\n")
     (tree / "shut").chmod(0o500)
     assert undo(tree, project.frozen) == ("shut/conftest.py",)
     assert (tree / "tests").stat().st_mode & 0o777 == 0o700
@@ -220,7 +238,7 @@ def test_deep_trees_and_odd_files_do_no_harm(project: Project, tree: Path) -> No
     for _ in range(600):
         deep /= "d"
         os.mkdir(deep)
-    (deep / "conftest.py").touch()
+    (deep / "conftest.py").write_text("print()\n")
     os.mkfifo(tree / "pyproject.toml")
     (tree / "setup.cfg").symlink_to("/dev/zero")
     found = undo(tree, project.frozen)
@@ -247,7 +265,7 @@ def test_what_was_undone_is_told_by_its_kind(project: Project, tree: Path) -> No
     }
     for path in kinds:
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
-        (tree / path).write_text("x = 1\n")
+        (tree / path).write_text("print()\n")
     assert {path: kind(path, project.frozen) for path in undo(tree, project.frozen)} == kinds
 
 

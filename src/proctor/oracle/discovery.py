@@ -24,6 +24,7 @@ CACHE = "__pycache__"
 """Never frozen and never judged: Python would believe compiled files over the frozen sources."""
 
 _ANYWHERE = frozenset({"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
+_PYTHON_TEST = re.compile(r"(?:tests?.*|.*_tests?)\.py")
 _START_UP = frozenset({"sitecustomize", "usercustomize"})
 _SITE = frozenset({"site-packages", "dist-packages"})
 _BUILD = re.compile(
@@ -134,6 +135,11 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
 def go_packages(paths: Iterable[str]) -> frozenset[str]:
     """The folders of Go packages that tests at these paths are of."""
     return frozenset(path.rpartition("/")[0] for path in paths if path.endswith("_test.go"))
+
+
+def is_python_test(name: str) -> bool:
+    """Whether a file of this name holds tests for pytest or unittest."""
+    return bool(_PYTHON_TEST.fullmatch(name))
 
 
 def is_of_go_tests(path: str, packages: Collection[str]) -> bool:

@@ -84,6 +84,7 @@ def freeze(
             if anew(path)
         ]
         modules = set(earlier.modules if earlier else ())
+        tested = set(earlier.tested if earlier else ())
         stood: set[tuple[str, str]] = set()
         tree = _Tree()
         packages = discovery.go_packages(item.path for item in items if item)
@@ -96,6 +97,7 @@ def freeze(
             found = discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages)
             if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
                 items.append(recorder.record(path))
+            tested |= {path.rpartition("/")[0]} if discovery.is_python_test(entry.name) else set()
             modules |= set(filter(None, (discovery.top_module(path),)))
             stood |= set(filter(None, (discovery.whole_module(path),)))
         items += recorder.follow(items, anew, ignored, of_checks)
@@ -125,6 +127,7 @@ def freeze(
             starts=sorted(firsts),
             installed=sorted(provided - own),
             named=sorted(of_checks),
+            tested=sorted(tested),
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
             goals=sorted({*recorder.goals(items), *(earlier.goals if earlier else ())}),
             skipped=sorted(recorder.skipped),

@@ -48,9 +48,9 @@ class Frozen:
     where they stand, `guarded` the part of them that starts test runners, `trees` the manifest of each as a whole
     (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not,
     `starts` the folders that unwatched checks let Python import from first, `installed` the top-level names of the
-    packages of environments that checks use, `named` the paths that checks name, there or not, `goals` the names
-    that make files give to commands, and no file had, `documents` the frozen
-    files of which only the examples count.
+    packages of environments that checks use, `named` the paths that checks name, there or not, `tested` the folders
+    that held tests for Python, `goals` the names that make files give to commands, and no file had, `documents` the
+    frozen files of which only the examples count.
     """
 
     rev: str
@@ -68,6 +68,7 @@ class Frozen:
     installed: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    tested: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
 
     @cached_property

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from proctor.oracle import discovery, doctests, loaders, locks, mentions, settings
+from proctor.oracle import discovery, doctests, fixtures, loaders, locks, mentions, settings
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
@@ -128,7 +128,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     foreign = (
         frozen.protects(path)
         or is_in_the_way(path, frozen)
-        or discovery.is_added_discovery(path, content, frozen.places)
+        or (discovery.is_added_discovery(path, content, frozen.places) and not _is_of_new_tests(path, content, frozen))
         or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, content))
         or (frozen.awaits(path) and mentions.says_more(path, content()))
         or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
@@ -136,6 +136,14 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     if not (foreign or asked) and len(frozen.harmless) < _KNOWN:
         frozen.harmless.add(path)
     return foreign
+
+
+def _is_of_new_tests(path: str, content: Callable[[], bytes], frozen: Frozen) -> bool:
+    """Whether a file gives fixtures to tests beside and below it, all of them new, and does nothing else."""
+    folder, _, name = path.rpartition("/")
+    if name != "conftest.py" or any(f"{tested}/".startswith(f"{folder}/".lstrip("/")) for tested in frozen.tested):
+        return False
+    return fixtures.gives_fixtures_only(content())
 
 
 def is_in_the_way(path: str, frozen: Frozen) -> bool:
