@@ -165,7 +165,8 @@ def renamed(old: Region, new: Region) -> Iterator[tuple[Token, Token]]:
         return
     asserting = {id(one) for some in old.statements if _asserts(some.text, old.language) for one in some.tokens}
     pairs = [two for two in zip(old.tokens, new.tokens, strict=True) if two[0].text != two[1].text]
-    if all(id(one) in asserting and _is_named(one) and _is_named(other) for one, other in pairs):
+    called = {id(one) for one, after in pairwise(old.tokens) if after.text == "("}
+    if all(id(one) in asserting - called and _is_named(one) and _is_named(other) for one, other in pairs):
         yield from pairs
 
 

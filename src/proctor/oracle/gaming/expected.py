@@ -17,7 +17,7 @@ from proctor.oracle.gaming import goldens
 from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.failed import Failing, failing
-from proctor.oracle.gaming.regions import LANGUAGES, Region, Token, regions
+from proctor.oracle.gaming.regions import LANGUAGES, Region, Token, is_cut, regions
 from proctor.words import Gaming, Weight
 
 _PARTS = re.compile(r"[^\W_]+(?:\.\d+)?")
@@ -32,10 +32,10 @@ _VALUES = 3
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A value that a test wanted, and what it wants in its place."""
+    """A value that a test wanted, and what it wants in its place; None where it wants nothing more."""
 
     was: Token
-    now: Token
+    now: Token | None
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,14 @@ class _Pair:
 def look(changes: Sequence[Change], failed: Collection[str] = (), told: str = "") -> Iterator[Found]:
     """Tests of which a value that they wanted is another one now. `failed` are the tests that failed before the work,
     by the ids of their runners; `told` is what the worker was told."""
+    for change in changes:
+        if change.language in LANGUAGES and change.is_test and change.after and is_cut(change.after, change.language):
+            why = "made of more pieces than are read: what its tests want is not known"
+            yield found(change, Gaming.UNREAD, Weight.SUSPICION, change.first, why, gone=not change.added)
     sources = _sources(changes)
-    pairs = list(_pairs([change for change in changes if change.language in LANGUAGES]))
-    kept = _gains(pairs)
+    read = [change for change in changes if change.language in LANGUAGES]
+    pairs = list(_pairs(read))
+    kept = _gains(pairs, read)
     for pair in pairs:
         by_name = pair.users or (pair.new,)
         bad = max(failing(pair.change.path, one, failed) for one in by_name)
@@ -95,13 +100,16 @@ def look(changes: Sequence[Change], failed: Collection[str] = (), told: str = ""
 
 def _said(change: Change, name: str, weight: Weight, bad: bool, swaps: Sequence[Swap]) -> Found:
     values = ", ".join(f"{_shown(swap.now)} in place of {_shown(swap.was)}" for swap in swaps[:_VALUES])
+    line = swaps[0].now.line if swaps[0].now else next((n for n, _ in change.added), 0)
     more = f", and {len(swaps) - _VALUES} more" if len(swaps) > _VALUES else ""
     why = f"{name} failed before the work and wants {values}{more}" if bad else f"{name} wants {values}{more}"
-    one = found(change, Gaming.ASSERTION, weight, swaps[0].now.line, why)
+    one = found(change, Gaming.ASSERTION, weight, line or change.first, why, gone=not line)
     return replace(one, test=name)
 
 
-def _shown(token: Token) -> str:
+def _shown(token: Token | None) -> str:
+    if token is None:
+        return "nothing"
     text = " ".join(token.raw.split())
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
@@ -112,10 +120,10 @@ def _shown(token: Token) -> str:
 def _pairs(changes: Iterable[Change]) -> Iterator[_Pair]:
     gone: dict[tuple[Language, str], list[tuple[str, Region]]] = {}
     fresh: list[tuple[Change, Region]] = []
-    for change in changes:
+    for change in sorted(changes, key=lambda one: one.before is None):
+        if not (change.removed or (change.before is None and gone)):
+            continue  # what only grows, or comes while nothing goes, wants all that it wanted
         old, new = (_regions(change, text) for text in (change.before, change.after))
-        if not (old or new):
-            continue
         was, now = _by_name(old), _by_name(new)
         yield from (_Pair(change, was[key], now[key]) for key in now if key in was)
         for key in was.keys() - now.keys():
@@ -194,13 +202,23 @@ def _named(rest: Iterable[Region]) -> dict[str, Region]:
 # --- what is another value ------------------------------------------------------------------------
 
 
-def _gains(pairs: Iterable[_Pair]) -> Counter[str]:
-    """Values that a test or a constant has now and had not: what is gone elsewhere may have moved there."""
+def _gains(pairs: Iterable[_Pair], changes: Iterable[Change]) -> Counter[str]:
+    """Values that a test, or what stands beside tests, has now and had not: what is gone elsewhere may have moved
+    there."""
+    held: list[tuple[Sequence[Region], Sequence[Region]]]
+    held = [((pair.old,), (pair.new,)) for pair in pairs if not pair.users]
+    for change in changes:
+        if change.removed:
+            held.append((_rest(change, change.before), _rest(change, change.after)))
     gains: Counter[str] = Counter()
-    for pair in pairs:
-        was, now = (Counter(t.text for t in one.tokens if t.value) for one in (pair.old, pair.new))
+    for old, new in held:
+        was, now = (Counter(t.text for one in some for t in one.tokens if t.value) for some in (old, new))
         gains += now - was
     return gains
+
+
+def _rest(change: Change, text: str | None) -> tuple[Region, ...]:
+    return tuple(one for one in _regions(change, text) if not one.name)
 
 
 def _swaps(pair: _Pair, bad: bool, kept: Counter[str], changes: Sequence[Change]) -> list[Swap]:
@@ -209,16 +227,19 @@ def _swaps(pair: _Pair, bad: bool, kept: Counter[str], changes: Sequence[Change]
         return []
     was, now = Asked(old, pair.users, bad), Asked(new, pair.users, bad)
     gone, come = was.beyond(now), now.beyond(was)
-    gone = [token for token in gone if not kept[token.text]][:_MOST]
-    gone = [token for token in gone if not any(is_sensible(token, one) for one in come)]
+    gone = [token for token in gone[:_MOST] if not any(is_sensible(token, one) for one in come[:_MOST])]
     if old.skeleton == new.skeleton:
-        places = {id(token): new.tokens[at] for at, token in enumerate(old.tokens)}
-        swaps = [Swap(one, places[id(one)]) for one in gone if places[id(one)].text != one.text]
-        return swaps or ([Swap(*two) for two in was.swapped(now)] if not (gone or come) else [])
+        if not (gone or come):
+            return [Swap(*two) for two in was.swapped(now)]
+        places, lost = dict(zip(map(id, old.tokens), new.tokens, strict=True)), {one.text for one in gone}
+        pairs = ((one, places[id(one)]) for one in was.values if one.text in lost)
+        return [Swap(one, other) for one, other in pairs if one.text != other.text]
+    gone = [token for token in gone if not kept[token.text]]
     words = None if bad else without_asserting(old.words)
     swaps = [Swap(one, other) for one in gone if (other := _other(one, come[:_MOST], was, now, words)) is not None]
     named = [two for two in renamed(old, new) if not _is_defined(two[1].text, changes)]
-    return swaps or [Swap(*two) for two in (*opposite(old, new), *named)]
+    swaps = swaps or [Swap(*two) for two in (*opposite(old, new), *named)]
+    return swaps or [Swap(one, None) for one in gone if bad]
 
 
 def _is_defined(name: str, changes: Iterable[Change]) -> bool:
@@ -242,6 +263,8 @@ def _other(one: Token, come: Sequence[Token], was: Asked, now: Asked, words: fro
 
 
 def _weight(swap: Swap, bad: Failing, sources: Sources, told: str) -> Weight | None:
+    if swap.now is None:
+        return Weight.SUSPICION if bad is Failing.ITSELF else None
     was, now = _plain(swap.was), _plain(swap.now)
     is_told = _is_told(was, now, told)
     if not bad:

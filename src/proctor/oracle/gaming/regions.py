@@ -7,13 +7,15 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from proctor.oracle.gaming.change import Language
 from proctor.oracle.gaming.syntax import functions, parsed
 
 _S, _G, _R, _P = Language.SCRIPT, Language.GO, Language.RUST, Language.PYTHON
 LANGUAGES = (_P, _S, _G, _R)
+MOST = 80_000
+"""Pieces of a file that are read: more than code has that is small enough to be looked at."""
 
 _C_COMMENT = r"//[^\n]*|/\*(?:.*?\*/|.*)"
 _COMMENT = {_P: r"#[^\n]*", _S: _C_COMMENT, _G: _C_COMMENT, _R: _C_COMMENT}
@@ -131,12 +133,17 @@ def regions(text: str, language: Language, inside_only: bool = False) -> tuple[R
     return (*found, Region("", language, 1, tuple(rest)))
 
 
+def is_cut(text: str, language: Language) -> bool:
+    """Whether a file is more than is read of it."""
+    return len(text) > MOST and next(islice(_TOKEN[language].finditer(text), MOST, None), None) is not None
+
+
 @lru_cache(maxsize=64)
 def lexed(text: str, language: Language) -> tuple[Token, ...]:
     """A source as tokens, comments and what makes no difference left out."""
     ends = list(accumulate(len(line) for line in text.splitlines(keepends=True)))
     tokens: list[Token] = []
-    for match in _TOKEN[language].finditer(text):
+    for match in islice(_TOKEN[language].finditer(text), MOST):
         raw, line = match[0], bisect_right(ends, match.start()) + 1
         if match["comment"]:
             if language is _G and _OUTPUT.match(raw):
