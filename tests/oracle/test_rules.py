@@ -188,16 +188,17 @@ def test_a_page_renders_or_it_is_said_why_not(kept: Project, check: CheckFact, v
 @pytest.mark.parametrize(
     ("browser", "asked", "verdict", "reason"),
     [
-        ("shows", {"text": "<h1>Shown http://127.0.0.1:8000/x?y=1</h1>"}, PASSED, "all that it asks for holds"),
+        ("shows", {"matches": r"<h1>Shown --headless .*--user-data-dir=/tmp/\w+ --virtual-time-budget=5000 --dump-dom "
+         r"http://127.0.0.1:8000/x\?y=1</h1>"}, PASSED, "all that it asks for holds"),
         ("shows", {"matches": "Unseen"}, FAILED, "http://127.0.0.1:8000/x?y=1 in ./shows does not match /Unseen/"),
         ("crashes", {}, FAILED, "./crashes ended with signal 11 and made no document of the page"),
         ("spins", {"within": 1.5}, FAILED, "./spins comes to no end with the page in 1.5 s"),
         ("floods", {}, FAILED, "http://127.0.0.1:8000/x?y=1 in ./floods is larger than 8M"),
         ("is not there", {}, INFRA, "./is not there cannot be started: no such file or directory; install it, or name "
          "one by its path"),
-        ("broken", {}, INFRA, "./broken cannot even show an empty page: libx.so: cannot open shared object file; name "
+        ("broken", {}, INFRA, "./broken cannot even show a plain page: libx.so: cannot open shared object file; name "
          "one that runs in the sandbox"),
-        ("stuck", {"within": 1.5}, INFRA, "./stuck cannot even show an empty page: it comes to no end in 1.5 s; name "
+        ("stuck", {"within": 1.5}, INFRA, "./stuck cannot even show a plain page: it comes to no end in 1.5 s; name "
          "one that runs in the sandbox"),
     ],
 )  # fmt: skip

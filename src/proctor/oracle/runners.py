@@ -32,7 +32,7 @@ _NO_PROGRAM = re.compile(
 """A program that is looked for on PATH; one that is named by its folder may be the work itself."""
 
 _ERROR_LINE = re.compile(
-    r"^\s*(?:[\w.]*(?:Error|Exception|Failure)\b|panic|fatal|FAIL|error\b|not ok\b)", re.IGNORECASE
+    r"^\s*(?:[\w.]*(?:Error|Exception|Failure)\b|panic|fatal|FAIL|error\b|not ok\b|\[[\d:/.]+:FATAL\b)", re.IGNORECASE
 )
 
 

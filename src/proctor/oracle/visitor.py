@@ -27,12 +27,14 @@ _SOON = (502, 503, 504)
 """Answers of a server that is not ready yet."""
 _LOOPBACK = ("127.0.0.1", "::1")
 TRIAL = 10.0
-"""Seconds at most in which a browser that showed nothing of a page has to show an empty one."""
+"""Seconds at most in which a browser that showed nothing of a page has to show `PLAIN`."""
+PLAIN = "data:text/html,<p>plain"
+"""A page that any browser shows."""
 _WORDS = 1 << 16
 """Bytes of a browser's complaints that are looked into."""
 _SETTLED = 5000
 """Milliseconds of a page's own clock, which runs ahead while it waits for nothing but time."""
-_UNSEEN = re.compile(rb"<!--.*?-->|<(script|style|noscript)\b.*?</\1>", re.DOTALL)
+_UNSEEN = re.compile(rb"<!--.*?-->|<(script|style|noscript)[\s>].*?</\1>", re.DOTALL)
 """Of a document: what a page does not show, although a script's source may hold the very words."""
 
 
@@ -171,19 +173,21 @@ def _document(browser: str, url: str, most: int, errors: IO[bytes] | None = None
 
 
 def _lacking(browser: str, seconds: float) -> str:
-    """Why a browser shows nothing whatever the page; empty where it shows an empty one, so that the page it was."""
+    """Why a browser shows nothing whatever the page; empty where it shows a plain one, so that the page it was."""
     why = ""
     with tempfile.TemporaryFile() as errors:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
-            _document(browser, "about:blank", 1, errors)
+            _document(browser, PLAIN, 1, errors)
         except Late:
             why = f"it comes to no end in {seconds:g} s"
         except Unanswered as error:
             errors.seek(0)
-            why = errors.read(_WORDS).decode(errors="replace").strip().rpartition("\n")[2] or str(error)
+            said = errors.read(_WORDS).decode(errors="replace").split("\n")
+            lines = [line for line in said if line.strip()] or [str(error)]
+            why = next((line for line in lines if ":FATAL:" in line), lines[-1])
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return why and f"{browser} cannot even show an empty page: {why}; name one that runs in the sandbox"
+    return why and f"{browser} cannot even show a plain page: {why}; name one that runs in the sandbox"
 
 
 def _said(code: int) -> str:

@@ -41,7 +41,7 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
             if "/" not in argv[0] or (workspace / argv[0]).exists():
                 trials.setdefault(commands.trial(argv), {}).setdefault(key, argv)
         if check.page and (browser := check.page.browser) and contract.sandbox.kind is SandboxKind.BWRAP:
-            trial = visitor.browse(browser, _PROFILE, "about:blank")
+            trial = visitor.browse(browser, _PROFILE, visitor.PLAIN)
             trials.setdefault(trial, {}).setdefault(key, (browser,))
         found += [safe_line(_inside(key, why), 600) for why in _unusable(check, workspace, contract)]
     backend = choose(contract.sandbox.kind)
@@ -74,6 +74,8 @@ def scripts(workspace: Path, contract: Contract) -> tuple[str, ...]:
 
 def _fails(backend: Backend, trial: Sequence[str], program: str, policy: Policy, output: Path) -> str:
     ended = run(backend, trial, policy, SECONDS, output, MOST_OUTPUT)
+    if ended.timed_out and visitor.PLAIN in trial:
+        return f"{program} comes to no end with a plain page"
     if ended.timed_out or ended.exit.code == 0:
         return ""
     if not ended.exit.ran or ended.exit.code in (126, 127):
