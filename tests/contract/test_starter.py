@@ -73,6 +73,11 @@ def test_the_open_items_of_a_plan_are_not_hidden_by_an_empty_task_list(tmp_path:
         ({"tests/test_a.py": "def test_a(): pass\n"}, "python -m pytest -q", ("tests",)),
         ({"tests/test_a.py": "import unittest\n"}, "python -m unittest discover -s tests", ("tests",)),
         (
+            {"extra/test_z.py": "import unittest\n", "tests/test_a.py": "import unittest\n"},
+            "python -m unittest discover -s tests",
+            ("tests", "extra/test_z.py"),
+        ),
+        (
             {"tests/__init__.py": "", "tests/test_a.py": "from unittest import TestCase\n"},
             "python -m unittest discover -t . -s tests",
             ("tests",),

@@ -249,6 +249,18 @@ def test_the_operator_s_go_on_is_for_what_was_shown_and_a_pass_that_rests_on_it_
         assert (now.unlooked, now.let_go) == ("", ())
 
 
+def test_what_the_operator_told_a_worker_that_was_cut_short_the_next_one_is_told_too() -> None:
+    begun, note = ev.IterationStarted(iteration=1, task=1, key=""), ev.Noted(text="use tabs")
+    later = ev.Noted(text="and spaces")
+    for how, left in (
+        (IterationEnd.OPERATOR, ("use tabs", "and spaces")),
+        (IterationEnd.START_FAILED, ("use tabs", "and spaces")),
+        (IterationEnd.EXITED, ("and spaces",)),
+    ):
+        ended = ev.IterationEnded(iteration=1, task=1, how=how)
+        assert state(TASKS, note, begun, later, ended).notes == left
+
+
 def test_a_smoke_check_is_asked_anew_where_what_is_asked_for_or_rests_on_changed() -> None:
     passed = ev.Judged(iteration=1, task=None, phase=Phase.SMOKE, verdict=Verdict.PASSED, tree="t")
     failed = replace(passed, verdict=Verdict.FAILED)

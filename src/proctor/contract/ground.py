@@ -37,7 +37,7 @@ _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun
 @dataclass(frozen=True, slots=True)
 class Suite:
     """How a project's tests are run, what says so, and what they rest on (paths that exist). `lacks` says what is
-    not installed yet."""
+    not installed or not run yet."""
 
     run: tuple[str, ...]
     why: str
@@ -191,12 +191,17 @@ def _python(workspace: Path) -> Suite | None:
         return _pytest(workspace, f"{tests[0]}, and tests that import pytest")
     if not any(re.search(r"^\s*(?:import|from) unittest\b", text, re.MULTILINE) for text in texts):
         return _pytest(workspace, f"{tests[0]} is named as a test")
-    top = workspace / tests[0].parts[0]
+    inside = [path.parts[0] for path in tests if len(path.parts) > 1]
+    names = sorted(set(inside), key=lambda name: (name not in testfiles.TEST_FOLDERS, -inside.count(name)))
     where: tuple[str, ...] = ()
-    if top.is_dir():
-        package = ("-t", ".") if (top / "__init__.py").is_file() else ()
-        where = ("discover", *package, "-s", top.name)
-    return Suite((_python_named(), "-m", "unittest", *where), f"{tests[0]}, and tests that import unittest")
+    if names and len(inside) == len(tests):
+        package = ("-t", ".") if (workspace / names[0] / "__init__.py").is_file() else ()
+        where = ("discover", *package, "-s", names[0])
+    others = [str(path) for path in tests if where and path.parts[0] != names[0]]
+    lacks = f"the check runs no test outside {names[0]}, such as {others[0]}: add a check for these" if others else ""
+    first = next(path for path in tests if str(path) not in others)
+    why = f"{first}, and tests that import unittest"
+    return Suite((_python_named(), "-m", "unittest", *where), why, lacks=lacks)
 
 
 def _python_named() -> str:

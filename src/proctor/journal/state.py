@@ -248,6 +248,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     plateau: PlateauState = PlateauState()
     drift: DriftState = DriftState()
     notes: tuple[str, ...] = ()
+    """What the next worker is told by the operator."""
+    noted: tuple[str, ...] = ()
+    """What the present one was told: the next one is too, if this one is cut short."""
     false_claims: int = 0
     tampered: int = 0
     tampered_in: int = 0

@@ -7,12 +7,14 @@ from msgspec.structs import replace
 from proctor.journal import events as ev
 from proctor.journal.folds.base import Changes, on, unlooked, with_task
 from proctor.journal.state import (
+    CUT_SHORT,
     MOST_PATHS,
     State,
     metered,
 )
 from proctor.words import (
     CallEnd,
+    IterationEnd,
 )
 
 
@@ -53,6 +55,7 @@ def _iteration_started(state: State, _: ev.Row, e: ev.IterationStarted) -> Chang
         "intent_end": None,
         "begun": state.used,
         "notes": (),
+        "noted": state.notes,
         "plateau": replace(state.plateau, loop=()),
         "tasks": with_task(state, e.task, iterations=count, claim=None, conflict=""),
     }
@@ -108,7 +111,15 @@ def _claim_recorded(state: State, _: ev.Row, e: ev.ClaimRecorded) -> Changes:
 @on(ev.IterationEnded)
 def _iteration_ended(state: State, _: ev.Row, e: ev.IterationEnded) -> Changes:
     failures = state.start_failures + 1 if e.how == "start_failed" else 0
-    return {"intent_end": e, "start_failures": failures, "tree": e.tree or state.tree}
+    cut = e.how in CUT_SHORT or e.how is IterationEnd.START_FAILED
+    notes = (*state.noted, *state.notes) if cut else state.notes
+    return {
+        "intent_end": e,
+        "start_failures": failures,
+        "tree": e.tree or state.tree,
+        "notes": notes,
+        "noted": (),
+    }
 
 
 @on(ev.Exposed)
