@@ -89,6 +89,8 @@ def look(changes: Sequence[Change], failed: Collection[str] = (), told: str = ""
         by_name = pair.users or (pair.new,)
         bad = max(failing(pair.change.path, one, failed) for one in by_name)
         bad = max(bad, failing(pair.came_from or pair.change.path, pair.old, failed))
+        if pair.new.example and not bad:
+            continue
         weighed = [(swap, _weight(swap, bad, sources, told)) for swap in _swaps(pair, bool(bad), kept, changes)]
         hows = {how for _, how in weighed} - {None}
         if hows:

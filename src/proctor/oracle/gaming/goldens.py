@@ -103,7 +103,8 @@ def documented(text: str, language: Language) -> tuple[Region, ...]:
             wanted = Token(f"s:{answer}", answer, line + len(asked), True)
             tokens = (Token("assert", "assert", line), *call, Token("==", "==", line))
             by_name.setdefault(owner, []).extend((*tokens, replace(wanted, line=line)))
-    return tuple(Region(name or "doctest", language, tokens[0].line, tuple(tokens)) for name, tokens in by_name.items())
+    said_of = ((name or "doctest", tokens) for name, tokens in by_name.items())
+    return tuple(Region(name, language, tokens[0].line, tuple(tokens), example=True) for name, tokens in said_of)
 
 
 def _fenced(text: str) -> Iterator[Region]:
@@ -122,7 +123,7 @@ def _fenced(text: str) -> Iterator[Region]:
             code += [match[1].removeprefix("# ")] if start else []
         elif start:
             tokens = lexed("\n" * start + "\n".join(code), Language.RUST)
-            waiting.append(Region("", Language.RUST, start, tokens))
+            waiting.append(Region("", Language.RUST, start, tokens, example=True))
             start, code = 0, []
         else:
             start = number

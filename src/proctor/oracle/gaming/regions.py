@@ -93,6 +93,8 @@ class Region:
     language: Language
     line: int
     tokens: tuple[Token, ...]
+    example: bool = False
+    """Whether it stands in documentation, where most are words to a reader and only some are run."""
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
