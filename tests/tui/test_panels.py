@@ -236,6 +236,17 @@ def test_warnings_keep_to_their_room_and_nothing_is_cut_without_a_mark(room: int
     assert "…" in careful[0] if careful else "more" in shown[-1]
 
 
+@pytest.mark.parametrize("rows", range(2, 7))
+def test_where_there_is_little_room_what_is_lit_stays_longest_and_its_key_is_named(rows: int) -> None:
+    seen = DriftState(claims=(Claim(1, 1, Verdict.FAILED),), claimed=1, false=1)
+    view = a_warned_view(drift=seen, tampered=2, tampered_in=3, iteration=3)
+    shown = text(drift.panel(view, 76, rows, "w", "l")).splitlines()
+    assert len(shown) == rows
+    assert shown[0 if rows < 6 else 1].startswith("● gaming")
+    assert not any("quiet" in row for row in shown)
+    assert shown[-1].endswith("l why  w all of it, and why")
+
+
 def test_every_path_of_a_warning_can_be_read_with_the_reason() -> None:
     paths = tuple(f"lib{number}/.envrc" for number in range(50))
     page = drift.page(a_warned_view(autorun=(*paths, "odd\n\x1b[2J/.envrc")))

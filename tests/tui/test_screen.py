@@ -553,6 +553,8 @@ async def test_the_task_at_work_stands_first_whatever_is_warned_of_and_w_shows_i
         await until(pilot, lambda: "packages/p39/.npmrc" in shown(pilot.app))
         await pilot.press("w")
         await until(pilot, lambda: "Look at these" not in shown(pilot.app))
+        await pilot.resize_terminal(150, 42)
+        await until(pilot, lambda: "○ six lights quiet" in shown(pilot.app), "what has room again is drawn")
 
 
 async def test_leaving_leaves_the_session_alone(story: Story, desk: Desk) -> None:

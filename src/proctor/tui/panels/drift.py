@@ -9,7 +9,7 @@ from proctor.journal.events import Finding
 from proctor.journal.state import State
 from proctor.progress import drift
 from proctor.text import safe_block, safe_line
-from proctor.tui.spans import Line, Role, cut, line, shorten, width, wrap
+from proctor.tui.spans import Line, Role, cut, fit, line, shorten, width, wrap
 from proctor.tui.view import View
 from proctor.tui.wording import seen_by, unruled
 from proctor.words import Drift, Light
@@ -133,46 +133,53 @@ def panel(view: View, room: int, rows: int = 100, key: str = "", lights_key: str
     """The plateau's light, a row for each light of drift that is lit, and for each warning; `key` opens the whole of
     these, `lights_key` that of the lights.
 
-    What `rows` have no room for is counted.
+    Where `rows` have no room for all of it, what is lit stays longest, the reddest first; what is left out is counted.
     """
     state = view.state
     if state is None:
         return []
-    light, rule = state.plateau.light, state.plateau.rule or ""
-    glyph, role = _LIGHTS[light]
-    found = [line((f"{glyph} {'plateau'.ljust(_COLUMN - 2)} ", role), (str(light), role))]
-    if light is not Light.QUIET:
-        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(seen_by(rule), room - 2, 2))
-        first = safe_line(next(iter(state.plateau.evidence), ""), 300)
-        found.extend(line((f"  {row}", Role.DIM)) for row in wrap(first, room - 2, 2))
-    if state.plateau.loop:
-        said = "".join(wrap(safe_line(state.plateau.loop[0], 300), room - _COLUMN - 1, 1))
-        found.append(line((f"◐ {'circles'.ljust(_COLUMN - 2)} ", Role.TEXT), (said, Role.TEXT)))
+    seen = state.plateau
+    glyph, role = _LIGHTS[seen.light]
+    found: list[tuple[int, Line]] = [
+        (_RANKS[seen.light], line((f"{glyph} {'plateau'.ljust(_COLUMN - 2)} ", role), (str(seen.light), role)))
+    ]
+    if seen.light is not Light.QUIET:
+        said = (seen_by(seen.rule or ""), safe_line(next(iter(seen.evidence), ""), 300))
+        found += [(_ABOUT, line((f"  {row}", Role.DIM))) for one in said for row in wrap(one, room - 2, 2)]
+    if seen.loop:
+        text = "".join(wrap(safe_line(seen.loop[0], 300), room - _COLUMN - 1, 1))
+        found.append((1, line((f"◐ {'circles'.ljust(_COLUMN - 2)} ", Role.TEXT), (text, Role.TEXT))))
     lights = drift.lights(state)
     lit = [one for one in lights if one.light is not Light.QUIET]
-    victory = lights[0]
-    shown = lit if victory in lit or not state.drift.false else [victory, *lit]
-    found.extend(_light(one, room) for one in shown)
+    shown = lit if lights[0] in lit or not state.drift.false else [lights[0], *lit]
+    found += [(_RANKS[one.light], _light(one, room)) for one in shown]
     if drift.signal_cost(state):
-        found.append(
-            cut(line((f"◐ {'checks'.ljust(_COLUMN - 2)} ", Role.TEXT), ("cost more than work", Role.DIM)), room)
-        )
-    quiet = len(found)
-    warned = warnings(view)
-    found.extend(_row(one, room) for one in warned)
-    opens = ((key, Role.STRONG), (" all of it, and why", Role.DIM)) if key and warned else ()
-    if opens:
-        found.append(line("  ", *opens))
-    if len(found) < rows:
-        count = f"{'all ' if not shown else ''}{_WORDS[len(lights) - len(shown)]} lights quiet"
-        hint = ((f"  {lights_key}", Role.STRONG), (" why", Role.DIM)) if lights_key else ()
-        found.insert(quiet, cut(line((f"○ {count}", Role.DIM), *hint), room))
-    if len(found) > rows:
-        kept, hidden = found[: rows - 1], len(found) - bool(opens) - (rows - 1)
-        found = [*kept, cut(line((f"  … {hidden} more  ", Role.DIM), *opens), room)]
-    return found
+        dear = line((f"◐ {'checks'.ljust(_COLUMN - 2)} ", Role.TEXT), ("cost more than work", Role.DIM))
+        found.append((1, cut(dear, room)))
+    warned = [(0, _row(one, room)) for one in warnings(view)]
+    paths = ((f"  {key}", Role.STRONG), (" all of it, and why", Role.DIM)) if key and warned else ()
+    why = ((f"  {lights_key}", Role.STRONG), (" why", Role.DIM)) if lights_key else ()
+    count = f"{'all ' if not shown else ''}{_WORDS[len(lights) - len(shown)]} lights quiet"
+    quiet = cut(line((f"○ {count}", Role.DIM), *why), room)
+    whole = [row for _, row in (*found, (0, quiet), *warned)] + ([line(*paths)] if paths else [])
+    if len(whole) <= rows:
+        return whole
+    return _fitting([*found, *warned], rows, room, (line(*why), line(*paths)))
 
 
+def _fitting(found: list[tuple[int, Line]], rows: int, room: int, keys: tuple[Line, Line]) -> list[Line]:
+    """Those of the ranked rows that matter most, in their order; then how many lights and warnings are not shown, and
+    the keys that show them."""
+    kept = sorted(sorted(range(len(found)), key=lambda place: found[place][0])[: rows - 1])
+    hidden = sum(rank <= 1 for place, (rank, _) in enumerate(found) if place not in kept)
+    more = line((f"… {hidden} more", Role.DIM)) if hidden else ()
+    last = fit([(0, line("  ", more) if more else ()), (1, keys[0]), (2, keys[1])], room, 0)
+    return [*(found[place][1] for place in kept), *([last] if last else [])]
+
+
+_ABOUT = 2
+_RANKS = {Light.FIRING: 0, Light.SUSPECT: 1, Light.QUIET: 3}
+"""What stays where there is little room: what is red, what is lit, what is said about it, what is quiet."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven")
 
 

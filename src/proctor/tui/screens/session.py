@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.events import Key
 from textual.screen import Screen
 
@@ -20,7 +20,7 @@ from proctor.tui.screens.prompt import Prompt
 from proctor.tui.spans import Line, Role, line, wrap
 from proctor.tui.view import holding
 from proctor.tui.widgets.dock import Dock
-from proctor.tui.widgets.lines import Lines, words
+from proctor.tui.widgets.lines import Lines, Pane, words
 from proctor.tui.widgets.log import Log
 from proctor.words import Dimension
 
@@ -41,7 +41,7 @@ FACTS = ("header", "caution", "banner", "tabs", "tasks", "drift", "empty", "stri
 FIGURES = ("gauges", "folded", "header", "banner", "tasks", "empty", "strip", "footer")
 """Panels that hold figures and times: painted at a bounded rate."""
 TABS = ("tab_1", "tab_2", "tab_3")
-ABOUT = 8
+ABOUT = 7
 """Rows in which the task at work stands with all that is known of it, and what follows is marked."""
 DOCKED = 14
 """Rows that may be taken from the budget's panel, while a request is docked."""
@@ -83,14 +83,14 @@ class Session(Screen[None]):
             "tabs": self._tabs,
             "tasks": lambda width, _: tasks.tasks(self.proctor.view, width, detail=self._huge),
             "unseen": lambda width, _: [line((self._unseen, Role.DIM))],
-            "drift": lambda width, _: self._drift(width),
+            "drift": self._drift,
             "gauges": self._budget,
             "empty": self._empty,
             "strip": self._strip,
             "footer": self._footer,
         }
         self._panels = {name: Lines(draw, id=name) for name, draw in drawn.items()}
-        self._tasks_pane = VerticalScroll(self._panels["tasks"], id="tasks-pane")
+        self._tasks_pane = Pane(self._panels["tasks"], resized=self._keep_task_in_sight, id="tasks-pane")
 
     def compose(self) -> ComposeResult:
         panels = self._panels
@@ -304,13 +304,13 @@ class Session(Screen[None]):
         view = self.proctor.view
         return empty.empty(view, width, self.keys(), starting=self.proctor.operator.starting) if not view.state else []
 
-    def _drift(self, width: int) -> list[Line]:
-        """The task at work has room first."""
-        left = self._tasks_pane.parent
-        height = left.size.height if isinstance(left, Vertical) else 0
-        rows = max(2, height - ABOUT - (0 if self.size.width < WIDE else 2))
+    def _drift(self, width: int, height: int) -> list[Line]:
+        """The task at work has room first; what the tasks leave empty is here."""
+        view, border = self.proctor.view, 0 if self.size.width < WIDE else 2
+        listed = min(len(tasks.tasks(view, width, detail=self._huge)), ABOUT)
         keys = self.offered_keys()
-        return drift.panel(self.proctor.view, width, rows, keys.get("warnings", ""), keys.get("lights", ""))
+        rows = max(2, height - border - listed)
+        return drift.panel(view, width, rows, keys.get("warnings", ""), keys.get("lights", ""))
 
     def _budget(self, width: int, height: int) -> list[Line]:
         return gauges.panel(self.proctor.view, self._gauges(), width, height, self.size.height - DOCKED)

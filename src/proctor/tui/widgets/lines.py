@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.geometry import Size
@@ -52,8 +53,7 @@ class Lines(Widget):
 
     def update(self) -> None:
         """Draw anew; repaint if the lines are others, lay out if their number is."""
-        size = self.container_size if self._follows_lines else self.content_size
-        lines = self._drawn(self.content_size.width or size.width, size.height)
+        lines = self._drawn(self.content_size.width or self.container_size.width, self._height)
         if lines == self._shown:
             return
         laid_out = self._follows_lines and len(lines) != len(self._shown)
@@ -64,16 +64,34 @@ class Lines(Widget):
     def _follows_lines(self) -> bool:
         return self.styles.height is not None and self.styles.height.is_auto
 
+    @property
+    def _height(self) -> int:
+        """The rows there are: where the height follows the lines, those of what holds it, without its own frame."""
+        if not self._follows_lines or not isinstance(self.parent, Widget):
+            return self.content_size.height
+        return max(0, self.parent.content_size.height - self.gutter.height - self.styles.margin.height)
+
     def _drawn(self, width: int, height: int) -> list[Line]:
         lines = self._draw(width, height) if width > 0 else []
         return [ascii_only(one) for one in lines] if self.app.has_class("-ascii") else lines
 
     def render(self) -> Content:
-        self._shown = self._drawn(self.content_size.width, self.content_size.height)
+        self._shown = self._drawn(self.content_size.width, self._height)
         return joined(self._shown)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._drawn(width, container.height))
+
+
+class Pane(VerticalScroll):
+    """Scrolls what is in it, and says when it has another size."""
+
+    def __init__(self, *children: Widget, resized: Callable[[], object], id: str) -> None:
+        super().__init__(*children, id=id)
+        self._resized = resized
+
+    def on_resize(self) -> None:
+        self._resized()
 
 
 def joined(lines: Iterable[Line]) -> Content:
