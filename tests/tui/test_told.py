@@ -93,7 +93,7 @@ def test_the_whole_of_a_request_has_all_that_the_dock_has() -> None:
         id=1, request=RequestKind.TOOL, what="x", why="publish it", tool="shell", input={"command": "a; b"}, task=3
     )
     shown = "\n".join(request.whole(a_view(), RequestState(id=1, opened=asked, at=NOW)))
-    for part in ("a; b", "task 3 · publish it", "2 in all:", "- a", "shell · asked just now"):
+    for part in ("a; b", "task 3 · publish it", "2 things in it:", "- a", "shell · asked just now"):
         assert part in shown
 
 

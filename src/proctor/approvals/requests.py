@@ -39,6 +39,8 @@ _IN_PATCH = re.compile(
 _ENVIRONMENT = words("env envs environment environ env_vars envVars environment_variables environmentVariables")
 _OTHERWISE = words("shell executable interpreter stdin")
 """What makes a command another one than it says: the program that reads it, and what that reads."""
+UNSURE = "perhaps more"
+"""Among the parts of a line that cannot be read to its end."""
 _REMARKS = frozenset({"description", "justification", "reason", "timeout", "timeout_ms", "yield_time_ms"})
 """What a worker says about a call or how long it may take: another word makes no other request."""
 CUT = "…"
@@ -185,7 +187,7 @@ def parts(tool: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     ]
     runs += [f"writes {path}" for path in found.writes]
     if not found.sure:
-        runs.append("perhaps more")
+        runs.append(UNSURE)
     return tuple(dict.fromkeys(one.replace(HOLE, CUT) for one in runs))
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
 
-from proctor.approvals.requests import argument, parts
+from proctor.approvals.requests import UNSURE, argument, parts
 from proctor.journal.encoding import encode_json
 from proctor.journal.state import RequestState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
 from proctor.tui.entries import main_argument
-from proctor.tui.spans import ELLIPSIS, Line, Role, choose, fit, line, plain, shorten, width, wrap
+from proctor.tui.spans import ELLIPSIS, Line, Role, Span, choose, fit, join, line, plain, shorten, width, wrap
 from proctor.tui.view import View
+from proctor.units import counted
 from proctor.words import Dimension, RequestKind
 
 MOST_PARTS = 12
@@ -128,24 +130,42 @@ def panel(view: View, docked: Docked, room: int, rows: int, keys: dict[str, str]
     request = docked.request
     word, text = subject(request)
     head = line((f"#{request.id} ", Role.DIM), (f"{safe_line(word, 24)}  ", Role.STRONG))
-    why, runs = _why(view, request), _runs(request)
-    space, beside = max(10, room - width(head)), bool(why or runs) or _hidden(text)
-    body, whole = _body(text, space, max(1, rows - 1 - beside))
-    if not whole and not beside:
-        body, _ = _body(text, space, max(1, rows - 2))
-    found = [line(" " * width(head) if place else head, (row, Role.TEXT)) for place, row in enumerate(body)]
-    notes = [(1, line((why, Role.DIM)))] if why else []
-    if runs:
-        notes.append((2, line((runs, Role.TEXT))))
+    space, left = max(10, room - width(head)), rows - 1
+    notes = [(said, role) for said, role in ((_why(view, request), Role.DIM), (_runs(request), Role.TEXT)) if said]
+    if _hidden(text):
+        notes.insert(0, ("holds characters that cannot be seen", Role.ATTENTION))
+    body, below, whole = _arranged(text, notes, space, room, left)
     if not whole:
         more = f": {keys['inspect']} shows all" if "inspect" in keys else ""
-        notes.insert(0, (0, line((f"longer than shown{more}", Role.ATTENTION))))
-    elif _hidden(text):
-        notes.insert(0, (0, line(("holds characters that cannot be seen", Role.ATTENTION))))
-    if notes:
-        found.append(fit(notes, room))
-    found.append(line((docked.sent, Role.DIM)) if docked.sent else _keys(view, docked, room, keys))
-    return found
+        notes = [(f"longer than shown{more}", Role.ATTENTION), *(note for note in notes if note[1] != Role.ATTENTION)]
+        body, below, _ = _arranged(text, notes, space, room, left)
+    found = [line(" " * width(head) if place else head, (row, Role.TEXT)) for place, row in enumerate(body)]
+    keyed = line((docked.sent, Role.DIM)) if docked.sent else _keys(view, docked, room, keys)
+    return [*found, *below, keyed]
+
+
+def _arranged(text: str, notes: Sequence[Span], space: int, room: int, rows: int) -> tuple[list[str], list[Line], bool]:
+    """What is decided on, in half of the rows at least, and the notes below it; and whether all of it is there."""
+    wanted = len(_below(notes, room, rows)[0])
+    body, whole = _body(text, space, max(1, rows - wanted, rows - rows // 2))
+    below, all_said = _below(notes, room, max(bool(notes), rows - len(body)))
+    return body, below, whole and all_said
+
+
+def _below(notes: Sequence[Span], room: int, rows: int) -> tuple[list[Line], bool]:
+    """The notes beside each other where they fit, else each on rows of its own; and whether all of it is there."""
+    beside = join(line(note) for note in notes)
+    if width(beside) <= room:
+        return [beside] if notes else [], True
+    if rows < len(notes):
+        return [fit([(place, line(note)) for place, note in enumerate(notes)], room)], False
+    found: list[Line] = []
+    whole = True
+    for place, (text, role) in enumerate(notes):
+        most = rows - len(found) - (len(notes) - place - 1)
+        whole = whole and len(wrap(text, room, most + 1)) <= most
+        found += [line((row, role)) for row in wrap(text, room, most)]
+    return found, whole
 
 
 def editable(request: RequestState) -> tuple[str, str] | None:
@@ -184,8 +204,15 @@ def parts_of(request: RequestState) -> tuple[str, ...]:
 def _runs(request: RequestState) -> str:
     """What a call comes to, where that is more than one thing."""
     found = parts_of(request)
-    shown = " · ".join(safe_line(one, 80) for one in found[:MOST_PARTS])
-    return f"{len(found)} in all: {shown}" if len(found) > 1 else ""
+    named = [safe_line(one, 80) for one in found if one != UNSURE]
+    left = [f"and {len(named) - MOST_PARTS:,} more"] if len(named) > MOST_PARTS else []
+    return f"{_counted(found)}: {' · '.join([*named[:MOST_PARTS], *left])}" if len(found) > 1 else ""
+
+
+def _counted(found: Sequence[str]) -> str:
+    """How many things are in a call, as far as that can be read from it."""
+    named = sum(one != UNSURE for one in found)
+    return f"{counted(named, 'thing')} in it" + (", and perhaps more that cannot be read" if UNSURE in found else "")
 
 
 @lru_cache(maxsize=64)
@@ -238,7 +265,7 @@ def whole(view: View, request: RequestState) -> list[str]:
     found = [*subject(request)[1].split("\n"), ""]
     found += [_why(view, request), ""] if _why(view, request) else []
     if len(pieces := parts_of(request)) > 1:
-        found += [f"{len(pieces)} in all:", *(f"- {piece}" for piece in pieces), ""]
+        found += [f"{_counted(pieces)}:", *(f"- {piece}" for piece in pieces if piece != UNSURE), ""]
     asked = opened.tool or _TITLES[opened.request]
     found += [f"{asked} · asked {fmt.ago(request.at, view.now)}, in iteration {opened.iteration}", ""]
     for name, value in opened.input.items():
