@@ -20,8 +20,6 @@ from proctor.contract import testfiles
 from proctor.lookup import find_program, search_path
 from proctor.trees import walk
 
-_ENTRIES = 20_000
-_READ = 64 * 1024
 _SECRET = re.compile(
     r"\.env(\.[\w.-]+)?|\.?secrets?(\.(json|ya?ml|toml|env))?|credentials(\.json)?|\.netrc|id_(rsa|ecdsa|ed25519)"
     r"|[\w.-]+\.(pem|key|p12|pfx)"
@@ -128,9 +126,9 @@ def ignored(workspace: Path) -> Ignored:
     paths = tuple(path for path in listed.split("\0") if path and not path.startswith(".proctor"))
     files = size = 0
     for path in paths:
-        if files >= _ENTRIES:
+        if files >= testfiles.ENTRIES:
             break
-        for entry in _walk(workspace / path, _ENTRIES - files):
+        for entry in _walk(workspace / path, testfiles.ENTRIES - files):
             files, size = files + 1, size + entry
     return Ignored(paths, files, size)
 
@@ -168,14 +166,6 @@ def _git(workspace: Path, *words: str) -> str | None:
     return os.fsdecode(done.stdout) if done.returncode == 0 else None
 
 
-def _text(path: Path) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
-            return file.read(_READ)
-    except OSError:
-        return ""
-
-
 def _present(workspace: Path, *names: str) -> tuple[str, ...]:
     return tuple(name for name in names if (workspace / name).is_file())
 
@@ -183,10 +173,10 @@ def _present(workspace: Path, *names: str) -> tuple[str, ...]:
 def _python(workspace: Path) -> Suite | None:
     if named := _pytest_named(workspace):
         return _pytest(workspace, named, _present(workspace, "pytest.ini", "conftest.py", "tox.ini"))
-    tests = [path.relative_to(workspace) for path in _python_tests(workspace)]
+    tests = _python_tests(workspace)
     if not tests:
         return None
-    texts = [_text(workspace / path) for path in tests[:20]]
+    texts = [testfiles.text(workspace / path) for path in tests[:20]]
     if any(re.search(r"^\s*(?:import|from) pytest\b", text, re.MULTILINE) for text in texts):
         return _pytest(workspace, f"{tests[0]}, and tests that import pytest")
     if not any(re.search(r"^\s*(?:import|from) unittest\b", text, re.MULTILINE) for text in texts):
@@ -250,33 +240,28 @@ def _pytest_named(workspace: Path) -> str | None:
     if found := _present(workspace, "pytest.ini", "conftest.py"):
         return found[0]
     try:
-        if "pytest" in tomllib.loads(_text(workspace / "pyproject.toml")).get("tool", {}):
+        if "pytest" in tomllib.loads(testfiles.text(workspace / "pyproject.toml")).get("tool", {}):
             return "pyproject.toml has [tool.pytest]"
     except (tomllib.TOMLDecodeError, AttributeError, TypeError, RecursionError):
         pass
     return next(
-        (name for name in ("setup.cfg", "tox.ini") if re.search(r"^\[(tool:)?pytest\]", _text(workspace / name), re.M)),
+        (
+            name
+            for name in ("setup.cfg", "tox.ini")
+            if re.search(r"^\[(tool:)?pytest\]", testfiles.text(workspace / name), re.M)
+        ),
         None,
     )
 
 
-def _python_tests(workspace: Path) -> Iterator[Path]:
-    room = 2_000
-    for folder, folders, names in walk(os.fspath(workspace)):
-        depth = len(Path(folder).relative_to(workspace).parts)
-        kept = (name for name in folders if name not in testfiles.SKIPPED and not name.startswith("."))
-        folders[:] = sorted(kept) if depth < 3 else []
-        for name in sorted(names):
-            room -= 1
-            if room <= 0:
-                return
-            if re.fullmatch(r"test.*\.py|.*_test\.py", name):
-                yield Path(folder, name)
+def _python_tests(workspace: Path) -> list[Path]:
+    paths = map(Path, testfiles.files(workspace, entries=2_000, deep=3))
+    return [path for path in paths if re.fullmatch(r"test.*\.py|.*_test\.py", path.name)]
 
 
 def _script(workspace: Path) -> Suite | None:
     try:
-        script = json.loads(_text(workspace / "package.json"))["scripts"]["test"]
+        script = json.loads(testfiles.text(workspace / "package.json"))["scripts"]["test"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
     if not isinstance(script, str) or not script.strip() or "no test specified" in script:
@@ -296,6 +281,6 @@ def _tool(workspace: Path) -> Suite | None:
 def _make(workspace: Path) -> Suite | None:
     for name in _present(workspace, "GNUmakefile", "makefile", "Makefile"):
         for target in ("test", "check"):
-            if re.search(rf"^{target}\s*:(?!=)", _text(workspace / name), re.MULTILINE):
+            if re.search(rf"^{target}\s*:(?!=)", testfiles.text(workspace / name), re.MULTILINE):
                 return Suite(("make", target), f"{name} has the target {target}", (name,))
     return None

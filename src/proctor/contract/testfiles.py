@@ -12,7 +12,8 @@ from proctor.trees import walk
 TEST_FOLDERS = ("tests", "test", "__tests__", "spec", "e2e")
 SKIPPED = frozenset({"node_modules", "venv", "site-packages", "build", "dist", "target", "__pycache__", "vendor"})
 """Folders with what is installed or built."""
-_ENTRIES = 20_000
+ENTRIES = 20_000
+"""Files that are looked at, of a huge tree."""
 _DEPTH = 12
 _READ = 256 * 1024
 _NAME = re.compile(
@@ -26,7 +27,7 @@ _IN_SOURCES = re.compile(r"^\s*#\[(?:\w+::)?test\]", re.MULTILINE)
 
 def found(workspace: Path) -> tuple[str, ...]:
     """Their paths in the workspace, in order; of a huge workspace those among its first files."""
-    return tuple(path for path in _files(workspace) if _is_test(workspace, path))
+    return tuple(path for path in files(workspace) if _is_test(workspace, path))
 
 
 def areas(paths: Collection[str]) -> tuple[str, ...]:
@@ -42,8 +43,8 @@ def uncovered(paths: Collection[str], protected: Collection[str]) -> tuple[str, 
 
 def in_sources(workspace: Path) -> tuple[str, ...]:
     """Rust sources that hold tests beside the code."""
-    rust = (path for path in _files(workspace) if path.endswith(".rs") and not _is_test(workspace, path))
-    return tuple(path for path in rust if _IN_SOURCES.search(_text(workspace / path)))
+    rust = (path for path in files(workspace) if path.endswith(".rs") and not _is_test(workspace, path))
+    return tuple(path for path in rust if _IN_SOURCES.search(text(workspace / path)))
 
 
 def _is_test(workspace: Path, path: str) -> bool:
@@ -68,13 +69,14 @@ def _upward(path: str) -> Iterator[str]:
     return ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
 
 
-def _files(workspace: Path) -> Iterator[str]:
-    room = _ENTRIES
+def files(workspace: Path, entries: int = ENTRIES, deep: int = _DEPTH) -> Iterator[str]:
+    """The first files of a workspace, in order, but for hidden folders and those with what is installed or built."""
+    room = entries
     for folder, folders, names in walk(os.fspath(workspace)):
         here = os.path.relpath(folder, workspace)
         depth = 0 if here == "." else here.count(os.sep) + 1
         kept = (name for name in folders if name not in SKIPPED and not name.startswith("."))
-        folders[:] = sorted(kept) if depth < _DEPTH else []
+        folders[:] = sorted(kept) if depth < deep else []
         for name in sorted(names):
             room -= 1
             if room <= 0:
@@ -82,7 +84,8 @@ def _files(workspace: Path) -> Iterator[str]:
             yield name if here == "." else f"{here}/{name}"
 
 
-def _text(path: Path) -> str:
+def text(path: Path) -> str:
+    """The beginning of a file, which may be a pipe; nothing where it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
             return file.read(_READ)
