@@ -8,10 +8,10 @@ from proctor.journal import checks
 from proctor.journal import events as ev
 from proctor.journal.state import State
 from proctor.tui.app import farewell
-from proctor.tui.panels import banner, keys
+from proctor.tui.panels import banner, drift, keys
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain
-from proctor.words import Dimension, Light, Rule, SessionStatus
+from proctor.words import DROPPED, Dimension, Light, Rule, SessionStatus, TaskStatus
 
 from .test_checks import ROW, measured
 from .test_panels import ALL_KEYS, a_state, a_view, offered_in
@@ -64,3 +64,31 @@ def test_going_on_in_vain_says_why_and_what_helps() -> None:
     assert said.endswith("e raises the ceiling, then p goes on")
     refused = banner.again(a_view(a_state(status=SessionStatus.FAILED, why="error:sandbox")), ALL_KEYS)
     assert refused == "It ended again at once. Failed: the sandbox was refused"
+    for status in (SessionStatus.PARKED, SessionStatus.STOPPED):
+        assert banner.again(a_view(a_state(status=status, why="operator")), ALL_KEYS) == "", "his own keys ended it"
+    assert banner.again(a_view(a_state(status=SessionStatus.DONE)), ALL_KEYS) == ""
+
+
+def test_what_is_granted_of_a_ceiling_and_waits_to_count_is_said() -> None:
+    state = a_state(status=SessionStatus.PARKED, why="budget:cost", used={Dimension.COST: ev.Figure(20_400_000)})
+    said = banner.banner(a_view(state, promised={Dimension.COST: 5_000_000}))
+    assert said is not None
+    assert said.lines[0] == "$5.00 more of it is granted and counts as soon as it goes on"
+    assert said.verbs[0] == ("resume", "go on")
+
+
+def test_what_is_left_out_of_the_work_is_called_by_one_name() -> None:
+    state = a_state()
+    dropped = replace(state.tasks[3], status=TaskStatus.BLOCKED, why=DROPPED)
+    aside = replace(state.tasks[2], status=TaskStatus.BLOCKED, why="plateau:no_op")
+    told = replace(state, tasks=(*state.tasks[:2], aside, dropped), status=SessionStatus.DONE)
+    assert "2 of 4 tasks verified · 1 set aside · 1 dropped" in banner.summary(a_view(told))[1][0]
+
+
+def test_a_plateau_of_a_task_that_is_no_longer_at_work_has_no_banner() -> None:
+    state = a_state()
+    seen = replace(state.plateau, light=Light.FIRING, rule=Rule.NO_OP, task=2)
+    there, gone = (a_view(replace(state, plateau=replace(seen, task=task))) for task in (3, 2))
+    assert banner.banner(there) is not None
+    assert banner.banner(gone) is None
+    assert "task 2: iterations change nothing" in "\n".join(map(plain, drift.panel(gone, 60)))

@@ -429,6 +429,7 @@ async def test_a_ceiling_that_stopped_it_can_be_raised_from_here(workspace: Path
         await pilot.press("p")
         await until(pilot, lambda: "e raises the ceiling, then p goes on" in shown(pilot.app))
         await pilot.press("e", "enter")
+        await until(pilot, lambda: "500k more of it is granted" in shown(pilot.app))
         taken = []
         await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
         assert taken[0].args == {"dimension": "tokens", "by": 500_000}

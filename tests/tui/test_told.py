@@ -85,6 +85,7 @@ def test_to_drop_a_task_takes_two_presses_and_the_final_check_is_no_task_to_drop
     keys_shown = {verb: ALL_KEYS[verb] for verb in ("approve", "deny")}
     again = text(request.panel(a_view(), request.Docked(one, again=True), 80, 5, keys_shown))
     assert "d again to drop the task" in again
+    assert "task 5, Command line" in again
     assert "d park" in text(request.panel(a_view(), request.Docked(last), 80, 5, keys_shown))
 
 

@@ -28,7 +28,7 @@ from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
 from proctor.tui.terminal import on_terminal
-from proctor.tui.wording import because, nothing_left
+from proctor.tui.wording import because, left_out, nothing_left
 from proctor.units import counted, parse_duration
 from proctor.words import ExitCode, IterationEnd, RequestKind, SessionStatus, TaskStatus, Verdict
 
@@ -120,7 +120,7 @@ def last_line(client: Client) -> str:
         following = f"revise the plan, then {following}"
     elif left := nothing_left(state):
         following = left
-    verified = f"{done} of {counted(len(state.tasks), 'task')} verified"
+    verified = ", ".join((f"{done} of {counted(len(state.tasks), 'task')} verified", *left_out(state)))
     return f"proctor: {state.status}{because(state.why)}; {verified}; {following}"
 
 

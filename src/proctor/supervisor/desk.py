@@ -187,6 +187,8 @@ class Desk(Asking):
             assert opened.dimension is not None
             return self._raise(order, opened.dimension, order.args.get("by"))
         told = self.close_request(opened, outcome, order.by, reason, changed)
+        if opened.request is RequestKind.REVIEW and opened.task is not None and outcome is RequestOutcome.DENIED:
+            return f"task {opened.task} dropped"
         said = f"request {opened.id} {outcome}{' with another input' if changed is not None else ''}"
         return said if told else f"{said}; its worker has ended: kept for the next one that asks the same"
 

@@ -142,6 +142,7 @@ class ProctorApp(App[int]):
             loop=news.loop,
             worker=news.worker,
             fired=news.fired,
+            promised=news.promised,
             trouble=news.trouble,
             startable=news.state is None and self._contract.exists(),
             looked=True,

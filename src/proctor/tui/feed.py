@@ -6,6 +6,7 @@ for each full box. A worker that floods fills the box no further than it can be 
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -20,12 +21,13 @@ from proctor.journal import stream
 from proctor.journal.events import Noticed, OrderTaken, PlateauFired, Row
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
+from proctor.supervisor import inbox
 from proctor.supervisor.client import Client
 from proctor.tui import rows as journal_rows
 from proctor.tui.entries import Entry
 from proctor.tui.stream import from_stream
-from proctor.units import counted
-from proctor.words import SessionStatus
+from proctor.units import counted, parse_amount
+from proctor.words import Dimension, SessionStatus
 
 PERIOD = 0.1
 """Seconds between looks."""
@@ -56,6 +58,7 @@ class News:
     loop: dict[str, Any] = field(default_factory=dict)
     worker: dict[str, Any] = field(default_factory=dict)
     fired: PlateauFired | None = None
+    promised: dict[Dimension, int] = field(default_factory=dict)
     trouble: str = ""
     entries: tuple[Entry, ...] = ()
     answers: tuple[tuple[str, str, bool], ...] = ()
@@ -148,6 +151,7 @@ class Feed(threading.Thread):
         if self._last.alive:
             self._waiting[order] = verb, time.monotonic() + PATIENCE
         else:
+            self._probe_at = 0.0
             self._put(answers=((verb, f"{verb}: kept for when the session goes on", True),))
 
     def _lost(self, trouble: str) -> None:
@@ -180,6 +184,7 @@ class Feed(threading.Thread):
                 loop=client.live("loop"),
                 worker=client.live("worker"),
                 fired=next((r.event for r in reversed(rows) if isinstance(r.event, PlateauFired)), self._last.fired),
+                promised={} if alive else _promised(client),
                 trouble="",
             )
             self._version, self._probe_at = version, now + PROBE
@@ -258,3 +263,14 @@ class Feed(threading.Thread):
             self._box = news if self._box is None else news.after(self._box)
         if sleeping:
             self._wake()
+
+
+def _promised(client: Client) -> dict[Dimension, int]:
+    """By how much ceilings are raised by orders that wait for a supervisor. One that cannot be read says nothing."""
+    found: dict[Dimension, int] = {}
+    for _, order in inbox.pending(client.state_dir):
+        if order is not None and order.verb == "extend" and order.supervisor is None:
+            with contextlib.suppress(KeyError, ValueError):
+                dimension = Dimension(order.args["dimension"])
+                found[dimension] = found.get(dimension, 0) + parse_amount(dimension, order.args["by"])
+    return found

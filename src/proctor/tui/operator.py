@@ -20,7 +20,7 @@ from proctor.tui.panels.banner import again
 from proctor.tui.screens.prompt import Prompt
 from proctor.tui.screens.reading import Reading
 from proctor.tui.widgets.dock import AGAIN
-from proctor.words import Dimension, RequestKind, SessionStatus
+from proctor.words import Dimension, RequestKind
 
 if TYPE_CHECKING:
     from proctor.supervisor.toll import Toll
@@ -132,8 +132,8 @@ class Operator:
         if not ended and state.iteration == iteration:
             return
         self._begun = None
-        if state.iteration == iteration and state.status is not SessionStatus.DONE:
-            self._app.say(again(self._app.view, self._app.session.offered_keys()), well=False, seconds=WHY)
+        if state.iteration == iteration and (said := again(self._app.view, self._app.session.offered_keys())):
+            self._app.say(said, well=False, seconds=WHY)
 
     def _stop(self) -> None:
         if self.stop_armed:
@@ -225,7 +225,11 @@ class Operator:
 
     def _send(self, verb: str, request: int, **arguments: Any) -> None:
         self._app.feed.order(verb, id=request, **arguments)
+        state = self._app.view.state
+        asked = state.request(request) if state else None
         said = {"approve": "allowed", "deny": "denied"}[verb]
+        if verb == "deny" and asked is not None and requests.drops(asked):
+            said = f"dropping task {safe_line(str(asked.opened.task), 12)}"
         self._app.dock.mark(request, f"{said} …")
 
     # --- in the background --------------------------------------------------------------------

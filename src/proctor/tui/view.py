@@ -30,7 +30,8 @@ class View:
     """One moment of one session. `state` is None before there is a journal, and until it was `looked` for one.
 
     `gauges`, `loop` and `worker` are the live rows: hints, each of their fields may be missing. `fired` is the last
-    plateau that fired, `trouble` one line when the journal cannot be read, `startable` whether a contract is there.
+    plateau that fired, `trouble` one line when the journal cannot be read, `startable` whether a contract is there,
+    `promised` by how much ceilings are raised by orders that wait for a supervisor.
     """
 
     workspace: Path
@@ -44,6 +45,7 @@ class View:
     trouble: str = ""
     startable: bool = False
     looked: bool = True
+    promised: Mapping[Dimension, int] = field(default_factory=dict)
 
     @property
     def project(self) -> str:
@@ -171,6 +173,12 @@ class View:
         if state is None or state.plateau.light is not Light.FIRING:
             return False
         return state.status is SessionStatus.PLATEAU or (state.why or "").startswith("plateau:")
+
+    @property
+    def plateau_elsewhere(self) -> bool:
+        """Whether the plateau is one of a task that is no longer at work."""
+        task = self.state.plateau.task if self.state else None
+        return task is not None and self.current not in (None, task)
 
     @property
     def ceiling(self) -> Dimension | None:

@@ -86,6 +86,12 @@ def all_aside(state: State) -> tuple[TaskState, ...]:
     return left if all(stands(task) == "set aside" for task in left) else ()
 
 
+def left_out(state: State) -> list[str]:
+    """How many tasks are neither done nor to be done next, and why: `1 set aside`, `2 dropped`."""
+    words = [stands(task) for task in state.tasks]
+    return [f"{words.count(word)} {word}" for word in ("set aside", "needs you", "dropped") if word in words]
+
+
 def unruled(text: str) -> str:
     """A text with the plateau rules' words in the place of their contract keys."""
     for rule, words in RULES.items():

@@ -12,9 +12,9 @@ from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
 from proctor.tui.view import View, rolled_back
-from proctor.tui.wording import RESPONSES, all_aside, because, nothing_left, reason, seen_by
+from proctor.tui.wording import RESPONSES, all_aside, because, left_out, nothing_left, reason, seen_by
 from proctor.units import counted
-from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, Rule, SessionStatus, TaskStatus
+from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, Rule, SessionStatus
 
 Verbs = tuple[tuple[str, str], ...]
 """Actions by name, each with the words that fit this case."""
@@ -81,7 +81,7 @@ def _moving(view: View) -> Banner | None:
     state = view.state
     assert state is not None
     seen = state.plateau
-    if seen.light is Light.QUIET or not seen.rule:
+    if seen.light is Light.QUIET or not seen.rule or view.plateau_elsewhere:
         return None
     firing = seen.light is Light.FIRING
     done = RESPONSES[view.fired.response] if firing and view.fired else "the next brief asks for another approach, once"
@@ -129,6 +129,10 @@ def _ceiling(view: View) -> Banner:
     verified = f"{view.verified} of {counted(len(state.tasks), 'task')} verified"
     stays = f"{verified}, and that stays" if view.verified else "no task is verified yet"
     text = f"the contract says {action}; {stays}"
+    if more := view.promised.get(dimension):
+        granted = f"{fmt.amount(dimension, more)} more of it is granted and counts as soon as it goes on"
+        raising: Verbs = (("resume", "go on"), ("extend", "extend …"), ("budget", "budget"), ("rollback", "back"))
+        return Banner(Role.TEXT, headline, (granted, text), raising)
     others: Verbs = (("budget", "budget"), ("rollback", "back"))
     raised: Verbs = (("extend", "raise the ceiling …"), ("resume", "then go on"))
     verbs = (("resume", "go on"), ("extend", "extend …"), *others) if room_again else (*raised, *others)
@@ -208,11 +212,15 @@ def _rests_with(view: View, state: State) -> tuple[TaskState, ...]:
 
 
 def again(view: View, keys: dict[str, str]) -> str:
-    """What is said of a session that was to go on and ended before a worker ran: why, and what helps."""
+    """What is said of a session that was to go on and ended by itself before a worker ran: why, and what helps."""
+    if view.state is None or view.state.status is SessionStatus.DONE:
+        return ""
+    if left := nothing_left(view.state):
+        return f"It ended again at once: {left}"
+    if view.why == "operator":
+        return ""
     said = banner(view)
     why = f"It ended again at once. {said.headline}" if said else "It ended again at once"
-    if view.state and (left := nothing_left(view.state)):
-        return f"It ended again at once: {left}"
     if view.ceiling is not None and "extend" in keys and "resume" in keys:
         why += f". {keys['extend']} raises the ceiling, then {keys['resume']} goes on"
     return why
@@ -222,9 +230,7 @@ def _standing(view: View) -> str:
     state = view.state
     assert state is not None
     parts = [f"{view.verified} of {counted(len(state.tasks), 'task')} verified"] if state.tasks else ["no task yet"]
-    blocked = sum(task.status in (TaskStatus.BLOCKED, TaskStatus.REVIEW) for task in state.tasks)
-    if blocked:
-        parts.append(f"{blocked} set aside")
+    parts += left_out(state)
     if state.iteration:
         parts.append(counted(state.iteration, "iteration"))
         parts.append(f"{fmt.short_time(view.active_ms)} active")

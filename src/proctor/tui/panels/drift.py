@@ -144,7 +144,8 @@ def panel(view: View, room: int, rows: int = 100, key: str = "", lights_key: str
         (_RANKS[seen.light], line((f"{glyph} {'plateau'.ljust(_COLUMN - 2)} ", role), (str(seen.light), role)))
     ]
     if seen.light is not Light.QUIET:
-        said = (seen_by(seen.rule or ""), safe_line(next(iter(seen.evidence), ""), 300))
+        of = f"task {safe_line(str(seen.task), 12)}: " if view.plateau_elsewhere else ""
+        said = (f"{of}{seen_by(seen.rule or '')}", safe_line(next(iter(seen.evidence), ""), 300))
         found += [(_ABOUT, line((f"  {row}", Role.DIM))) for one in said for row in wrap(one, room - 2, 2)]
     if seen.loop:
         text = "".join(wrap(safe_line(seen.loop[0], 300), room - _COLUMN - 1, 1))

@@ -224,7 +224,8 @@ def _why(view: View, request: RequestState) -> str:
     opened = request.opened
     said = []
     if opened.task is not None:
-        said.append(f"task {safe_line(str(opened.task), 12)}")
+        task = view.state.task(opened.task) if view.state and not opened.tool else None
+        said.append(f"task {safe_line(str(opened.task), 12)}" + (f", {safe_line(task.task, 60)}" if task else ""))
     if opened.agent:
         said.append(f"sub-agent {safe_line(opened.agent, 24)}")
     figure = view.figures.get(opened.dimension) if opened.dimension else None
