@@ -195,7 +195,11 @@ def test_drift_says_what_is_quiet_and_what_is_not() -> None:
 
 def test_findings_are_to_be_looked_at_with_their_hunks_which_write_nothing_of_their_own() -> None:
     found = ev.Finding(kind="exit", path="a.py", line=2, why="os._exit leaves", hunk="+\x1b[2Jos._exit(0)\n-x")
-    view = a_view(a_state(findings=(found,), suspicions=(ev.Finding(kind="unread", path="b.py"),)))
+    rows = (
+        ev.Tampered(iteration=7, task=3, paths=(), findings=(found,)),
+        ev.Suspected(iteration=7, task=3, findings=(ev.Finding(kind="unread", path="b.py"),)),
+    )
+    view = a_view(a_state(), found=rows)
     assert text(drift.panel(view, 60, key="w")).splitlines()[1:] == [
         "○ all seven lights quiet",
         "● tampered  a.py:2  os._exit leaves",

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from proctor.journal.events import Row, kind_of
+from proctor.journal import findings
+from proctor.journal.events import Row, Suspected, Tampered, kind_of
 from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import NoJournal
 from proctor.supervisor import sessions
@@ -36,9 +37,10 @@ def status(given: argparse.Namespace) -> int:
     try:
         with Client(given.dir) as client:
             state, gauges, alive = client.state(), client.live("gauges"), client.alive()
+            seen = [row.event for row in client.rows(0, findings.KINDS)]
     except NoJournal:
         check_workspace(given.dir)
-        state, gauges, alive = State(workspace=str(given.dir)), {}, False
+        state, gauges, alive, seen = State(workspace=str(given.dir)), {}, False, []
     found = status_of(state, gauges, alive)
     if given.json:
         return print_json(found)
@@ -66,7 +68,7 @@ def status(given: argparse.Namespace) -> int:
         if plateau["advice"]:
             print(f"    {safe_line(plateau['advice'])}")
     _drift(found["drift"])
-    _tampering(found["tampering"])
+    _tampering(state, [event for event in seen if isinstance(event, findings.Found)])
     for paths, said in ((found["quarantined"], _RENAMED), (found["autorun"], _CAREFUL)):
         if paths:
             print(f"  {said}")
@@ -97,16 +99,16 @@ def _drift(found: dict[str, Any]) -> None:
             print(f"  drift: {name.replace('_', ' ')} {one['light']}: {safe_line(one['why'], 300)}")
 
 
-def _tampering(found: dict[str, Any]) -> None:
-    """How often, and the last findings with their hunks."""
-    for count, said in ((found["tampered"], "tampering in"), (found["suspected"], "suspicious changes in")):
+def _tampering(state: State, seen: list[findings.Found]) -> None:
+    """How often, and all that was found, the newest first, each change with its lines once."""
+    for count, said in ((state.tampered, "tampering in"), (state.suspected, "suspicious changes in")):
         if count:
             print(f"  {said} {counted(count, 'iteration')}")
-    for one in found["findings"]:
-        where = f"{one['path']}:{one['line']}" if one.get("line") else one["path"]
-        print(f"       {safe_line(where, 200)}  {safe_line(one.get('why') or one['kind'], 200)}")
-        for line in safe_block(one.get("hunk", ""), lines=12, limit=160).splitlines():
-            print(f"         {line}")
+    for kind in (Tampered, Suspected):
+        for one in findings.told(state, [event for event in seen if isinstance(event, kind)]):
+            print(f"       {safe_line(one.where, 400)}")
+            for line in safe_block(one.hunk, lines=12, limit=160).splitlines():
+                print(f"         {line}")
 
 
 def list_sessions(given: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from proctor.contract.values import OnTampering
 from proctor.journal import events as ev
+from proctor.journal import findings
 from proctor.journal.state import TaskState
 from proctor.journal.stream import iteration_dir
 from proctor.oracle import looking, tamper
@@ -169,7 +170,10 @@ def question(s: Session) -> tuple[str, str]:
 
 def shown(s: Session) -> dict[str, Any]:
     """The hunks that go with the question."""
-    hunk = "\n".join(f"{one.where}  {one.why or one.kind}\n{one.hunk}" for one in s.state.shown[:MOST_HUNKS])
+    rows: list[str] = []
+    for lines, ones in findings.together(s.state.shown[:MOST_HUNKS]):
+        rows += [*(f"{one.where}  {one.why or one.kind}" for one in ones), lines]
+    hunk = "\n".join(rows)
     return {"hunk": hunk} if hunk else {}
 
 

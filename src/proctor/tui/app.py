@@ -143,6 +143,7 @@ class ProctorApp(App[int]):
             worker=news.worker,
             fired=news.fired,
             promised=news.promised,
+            found=news.found,
             trouble=news.trouble,
             startable=news.state is None and self._contract.exists(),
             looked=True,

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace as with_fields
 
 from proctor.errors import ProctorError
-from proctor.journal import stream
+from proctor.journal import findings, stream
 from proctor.journal.events import Noticed, OrderTaken, PlateauFired, Row
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
@@ -59,6 +59,7 @@ class News:
     worker: dict[str, Any] = field(default_factory=dict)
     fired: PlateauFired | None = None
     promised: dict[Dimension, int] = field(default_factory=dict)
+    found: tuple[findings.Found, ...] = ()
     trouble: str = ""
     entries: tuple[Entry, ...] = ()
     answers: tuple[tuple[str, str, bool], ...] = ()
@@ -185,6 +186,7 @@ class Feed(threading.Thread):
                 worker=client.live("worker"),
                 fired=next((r.event for r in reversed(rows) if isinstance(r.event, PlateauFired)), self._last.fired),
                 promised={} if alive else _promised(client),
+                found=_found(client, state, self._last.found),
                 trouble="",
             )
             self._version, self._probe_at = version, now + PROBE
@@ -263,6 +265,14 @@ class Feed(threading.Thread):
             self._box = news if self._box is None else news.after(self._box)
         if sleeping:
             self._wake()
+
+
+def _found(client: Client, state: State, known: tuple[findings.Found, ...]) -> tuple[findings.Found, ...]:
+    """All rows with findings; read only when there are more."""
+    if len(known) == state.tampered + state.suspected:
+        return known
+    events = (row.event for row in client.rows(0, findings.KINDS))
+    return tuple(event for event in events if isinstance(event, findings.Found))
 
 
 def _promised(client: Client) -> dict[Dimension, int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.checkpoint import history
+from proctor.journal import findings
 from proctor.journal.events import Figure, PlateauFired, RolledBack, TaskId
 from proctor.journal.state import CheckpointState, RequestState, State, TaskState
 from proctor.text import safe_line
@@ -31,7 +32,7 @@ class View:
 
     `gauges`, `loop` and `worker` are the live rows: hints, each of their fields may be missing. `fired` is the last
     plateau that fired, `trouble` one line when the journal cannot be read, `startable` whether a contract is there,
-    `promised` by how much ceilings are raised by orders that wait for a supervisor.
+    `promised` by how much ceilings are raised by orders that wait for a supervisor, `found` all rows with findings.
     """
 
     workspace: Path
@@ -46,6 +47,7 @@ class View:
     startable: bool = False
     looked: bool = True
     promised: Mapping[Dimension, int] = field(default_factory=dict)
+    found: tuple[findings.Found, ...] = ()
 
     @property
     def project(self) -> str:
@@ -174,6 +176,11 @@ class View:
             return False
         return state.status is SessionStatus.PLATEAU or (state.why or "").startswith("plateau:")
 
+    def told(self, kind: type[findings.Found]) -> tuple[findings.Told, ...]:
+        """All that was found of one kind, the newest first."""
+        rows = [row for row in self.found if isinstance(row, kind)]
+        return findings.told(self.state, rows) if self.state else ()
+
     @property
     def plateau_elsewhere(self) -> bool:
         """Whether the plateau is one of a task that is no longer at work."""
@@ -235,7 +242,7 @@ def holding(view: View) -> frozenset[Need]:
         Need.AT_CEILING: view.ceiling is not None,
         Need.GOOD: view.good is not None,
         Need.UNDO: past.undo_target is not None,
-        Need.WARNED: bool(view.nested or state.quarantined or state.autorun or state.findings or state.suspicions),
+        Need.WARNED: bool(view.nested or state.quarantined or state.autorun or view.found),
         Need.REDO: past.redo_target is not None and rolled_back(view) is not None,
     }
     return frozenset(need for need, holds in facts.items() if holds)

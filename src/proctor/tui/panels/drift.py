@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import NamedTuple
 
-from proctor.journal.events import Finding
+from proctor.journal.events import Suspected, Tampered
+from proctor.journal.findings import Told
 from proctor.journal.state import State
 from proctor.progress import drift
 from proctor.text import safe_block, safe_line
@@ -45,6 +46,8 @@ class Warned(NamedTuple):
     paths: tuple[str, ...]
     more: int = 0
     hunks: tuple[str, ...] = ()
+    gone: bool = False
+    """Whether a rollback has taken all of it back."""
 
 
 def warnings(view: View) -> list[Warned]:
@@ -56,8 +59,8 @@ def warnings(view: View) -> list[Warned]:
     if state is not None:
         found += [
             _found("tampered", "What no honest change would hold; frozen files were laid back for the verdict.",
-                   state.findings),
-            _found("suspect", "This may have been made for the check and not for the task.", state.suspicions),
+                   view.told(Tampered)),
+            _found("suspect", "This may have been made for the check and not for the task.", view.told(Suspected)),
             Warned("renamed", "Your git would have obeyed it, so it got another name; nothing is lost.",
                    state.quarantined, state.quarantined_more),
             Warned("careful", "Your tools run these by themselves: look before you open the folder.",
@@ -66,15 +69,20 @@ def warnings(view: View) -> list[Warned]:
     return [warned for warned in found if warned.paths]
 
 
-def _found(word: str, why: str, findings: tuple[Finding, ...]) -> Warned:
-    paths = tuple(f"{one.where}  {one.why or one.kind}" for one in findings)
-    return Warned(word, why, paths, hunks=tuple(one.hunk for one in findings))
+def _found(word: str, why: str, told: tuple[Told, ...]) -> Warned:
+    return Warned(
+        word,
+        why,
+        tuple(one.where for one in told),
+        hunks=tuple(one.hunk for one in told),
+        gone=all(one.gone for one in told),
+    )
 
 
 def page(view: View, room: int = 1_000) -> list[str]:
     """Every warning with its reason and all of its paths, to be read."""
     found: list[str] = []
-    for word, why, paths, more, hunks in warnings(view):
+    for word, why, paths, more, hunks, _ in warnings(view):
         found += [*([""] if found else []), f"{word} {len(paths) + more:,}", *wrap(why, room, 3)]
         for path, hunk in zip_longest(paths, hunks, fillvalue=""):
             found += [f"  {row}" for row in wrap(safe_line(path, 4096), room - 2, 60)]
@@ -157,7 +165,7 @@ def panel(view: View, room: int, rows: int = 100, key: str = "", lights_key: str
     if drift.signal_cost(state):
         dear = line((f"◐ {'checks'.ljust(_COLUMN - 2)} ", Role.TEXT), ("cost more than work", Role.DIM))
         found.append((1, cut(dear, room)))
-    warned = [(0, _row(one, room)) for one in warnings(view)]
+    warned = [(_RANKS[Light.QUIET if one.gone else Light.FIRING], _row(one, room)) for one in warnings(view)]
     paths = ((f"  {key}", Role.STRONG), (" all of it, and why", Role.DIM)) if key and warned else ()
     why = ((f"  {lights_key}", Role.STRONG), (" why", Role.DIM)) if lights_key else ()
     count = f"{'all ' if not shown else ''}{_WORDS[len(lights) - len(shown)]} lights quiet"
@@ -198,10 +206,11 @@ def _light(one: drift.Reading, room: int) -> Line:
 def _row(warned: Warned, room: int) -> Line:
     """The word, how many paths there are, the first of them, and whether more follow."""
     count = len(warned.paths) + warned.more
-    head = line((f"● {warned.word}", Role.DANGER), (f" {count:,}" if count > 1 else "", Role.DANGER), "  ")
+    glyph, role = _LIGHTS[Light.QUIET if warned.gone else Light.FIRING]
+    head = line((f"{glyph} {warned.word}", role), (f" {count:,}" if count > 1 else "", role), "  ")
     left = max(0, room - width(head))
     first = safe_line(warned.paths[0], 300)
     more = f" … and {count - 1:,} more" if count > 1 else ""
     if len(first) + len(more) > left and more:
         more = " …"
-    return line(head, (shorten(first + more, left), Role.TEXT))
+    return line(head, (shorten(first + more, left), Role.DIM if warned.gone else Role.TEXT))

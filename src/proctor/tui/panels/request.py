@@ -270,6 +270,6 @@ def whole(view: View, request: RequestState) -> list[str]:
     asked = opened.tool or _TITLES[opened.request]
     found += [f"{asked} · asked {fmt.ago(request.at, view.now)}, in iteration {opened.iteration}", ""]
     for name, value in opened.input.items():
-        if len(opened.input) > 1 or str(value) != subject(request)[1]:
+        if len(opened.input) > 1 or not subject(request)[1].endswith(str(value)):
             found += f"{name}: {value if isinstance(value, str) else json.dumps(value, indent=2)}".split("\n")
     return found
