@@ -66,7 +66,7 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
                 if not rows:
                     continue
                 out = home / f"{layout}.json"
-                words = ("--root", str(home / "host"), "--layout", layout, "--json", str(out), "--only", rows)
+                words = ("--root", str(home / layout), "--layout", layout, "--json", str(out), "--only", rows)
                 done = account.run(*words, *BOXES, seconds=SECONDS)
                 assert out.exists(), done.stdout[-2000:]
                 by_row = {
