@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from proctor.oracle.gaming import words_read
 from proctor.oracle.gaming.change import Language, is_test, language_of
+from proctor.oracle.gaming.lookups import Reader, literals
 from proctor.oracle.gaming.syntax import called, dotted, parsed
+from proctor.oracle.gaming.tokens import Value
 
-Value = str | int | float
 Answer = tuple[Value, ...]
 """An answer, what it holds laid out flat."""
 TRIVIAL: Collection[object] = ("", 0, 1, -1, 2, True, False, None)
@@ -117,10 +117,9 @@ def learned(tests: Mapping[str, str]) -> Answers:
         if tree is not None:
             _learn(tree, wanted, path)
         elif language in (Language.SCRIPT, Language.GO, Language.RUST):
-            words_read.Reader(text, language).learn(wanted, path)
-            wanted.values |= {
-                one.value for one in words_read.read(text, language) if one.is_literal and is_uncommon(one.value)
-            }
+            reader = Reader(text, language)
+            reader.learn(wanted, path)
+            wanted.values |= set(filter(is_uncommon, literals(reader.words)))
     return wanted
 
 

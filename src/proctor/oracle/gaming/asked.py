@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from proctor.oracle.gaming.change import Language
 from proctor.oracle.gaming.patterns import CHECKS
-from proctor.oracle.gaming.regions import Region, Statement, Token, closing
+from proctor.oracle.gaming.regions import Region, Statement
+from proctor.oracle.gaming.tokens import Token, closing
 
 _PYTHON = re.compile(
     r"^assert\b|\.(?:assert|fail)\w*\(|\b(?:raises|warns|approx|assert\w*|check\w*|expect\w*|verify\w*)\(|^if\b.*[!=]="

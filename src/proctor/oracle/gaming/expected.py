@@ -17,7 +17,8 @@ from proctor.oracle.gaming import goldens
 from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.failed import Failing, failing
-from proctor.oracle.gaming.regions import LANGUAGES, Region, Token, is_cut, regions
+from proctor.oracle.gaming.regions import LANGUAGES, Region, regions
+from proctor.oracle.gaming.tokens import Token, is_cut
 from proctor.words import Gaming, Weight
 
 _PARTS = re.compile(r"[^\W_]+(?:\.\d+)?")

@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.regions import Region, Token, lexed
+from proctor.oracle.gaming.regions import Region
+from proctor.oracle.gaming.tokens import Token, lexed
 from proctor.words import Gaming, Weight
 
 _SUFFIXES = frozenset({".snap", ".ambr", ".golden", ".expected", ".approved", ".want"})
@@ -98,7 +99,7 @@ def documented(text: str, language: Language) -> tuple[Region, ...]:
             said.append(lines[at].strip())
             at += 1
         if said:
-            call = [Token(one.text, one.raw, line, one.value) for one in lexed("\n".join(asked), language)]
+            call = [replace(one, line=line) for one in lexed("\n".join(asked), language)]
             answer = "\n".join(said)
             wanted = Token(f"s:{answer}", answer, line + len(asked), True)
             tokens = (Token("assert", "assert", line), *call, Token("==", "==", line))

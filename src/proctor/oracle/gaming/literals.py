@@ -16,15 +16,15 @@ from proctor.oracle.gaming.answers import (
     TRIVIAL,
     Answer,
     Answers,
-    Value,
     constants,
     everybody_knows,
     is_uncommon,
     is_value,
 )
 from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.lookups import Entry, Lookup, Reader
 from proctor.oracle.gaming.syntax import FUNCTIONS, Function, parsed
-from proctor.oracle.gaming.words_read import Entry, Lookup, Reader, read
+from proctor.oracle.gaming.tokens import Token, Value
 from proctor.words import Gaming, Weight
 
 _GIVES = re.compile(r"\breturn\b|=>|\?|^\s*['\"`\w]+['\"`]?\s*:|->|\bcase\b")
@@ -68,8 +68,9 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
         single = list(_in_python(tree, wanted, new)) if tree else []
         lookups = list(_lookups(tree)) if tree else []
     elif change.language in (Language.SCRIPT, Language.GO, Language.RUST):
-        single = list(_in_lines(change, wanted))
-        lookups = list(Reader(change.after, change.language).lookups(_last(change)))
+        reader = Reader(change.after, change.language)
+        single = list(_in_lines(change, wanted, reader.words))
+        lookups = list(reader.lookups(_last(change)))
     else:
         return
     hits = [hit for one in lookups for hit in _of(one, wanted) if hit.line in new]
@@ -300,13 +301,14 @@ def _literals(node: ast.AST) -> Iterator[Value]:
 # --- other languages, by line ---------------------------------------------------------------------
 
 
-def _in_lines(change: Change, wanted: Answers) -> Iterator[_Hit]:
+def _in_lines(change: Change, wanted: Answers, words: Iterable[Token]) -> Iterator[_Hit]:
     """Values of the tests that are asked for, or given, by themselves."""
     lines = dict(change.added)
-    for word in read(change.after or "", change.language):
-        if not word.is_literal or word.line not in lines or word.value not in wanted.values:
+    for word in words:
+        value = word.literal
+        if value is None or word.line not in lines or value not in wanted.values:
             continue
         line = lines[word.line][:1_000]
         asks, gives = _ASKS.search(line), _GIVES.search(line)
-        if is_uncommon(word.value) and not _SPEAKS.match(line) and (asks or (gives and _is_data(word.value))):
-            yield _Hit(word.line, (word.value,))
+        if is_uncommon(value) and not _SPEAKS.match(line) and (asks or (gives and _is_data(value))):
+            yield _Hit(word.line, (value,))

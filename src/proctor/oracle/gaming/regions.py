@@ -7,54 +7,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice
 
 from proctor.oracle.gaming.change import Language
 from proctor.oracle.gaming.syntax import functions, parsed
+from proctor.oracle.gaming.tokens import Token, closing, lexed
 
-_S, _G, _R, _P = Language.SCRIPT, Language.GO, Language.RUST, Language.PYTHON
-LANGUAGES = (_P, _S, _G, _R)
-MOST = 80_000
-"""Pieces of a file that are read: more than code has that is small enough to be looked at."""
-
-_C_COMMENT = r"//[^\n]*|/\*(?:.*?\*/|.*)"
-_COMMENT = {_P: r"#[^\n]*", _S: _C_COMMENT, _G: _C_COMMENT, _R: _C_COMMENT}
-_QUOTED = r'"(?:\\.|[^"\\\n])*"'
-_STRINGS = {
-    _P: rf"""[a-zA-Z]{{0,2}}(?:\"{{3}}(?:.*?\"{{3}}|.*)|'''(?:.*?'''|.*)|{_QUOTED}|'(?:\\.|[^'\\\n])*')""",
-    _S: rf"""{_QUOTED}|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"""
-    r"""|(?:(?<=[(,=:\[])|(?<=[(,=:\[]\s))/(?![/*])(?:\\.|\[[^\]\n]*\]|[^/\\\n\[])+/[a-z]*""",
-    _G: rf"{_QUOTED}|`[^`]*`|'(?:\\[^'\n]{{1,9}}|[^'\\\n])'",
-    _R: r"""b?r(?P<raw>\#{0,3})"(?:.*?"(?P=raw)|.*)|b?"(?:\\.|[^"\\])*"|b?'(?:\\[^'\n]{1,9}|[^'\\\n])'""",
-}
-_TOKEN = {
-    language: re.compile(
-        rf"(?P<comment>{_COMMENT[language]})|(?P<string>{strings})"
-        r"|(?P<number>(?:0[xX][\da-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)\w*)"
-        r"|(?P<word>[^\W\d][\w$]*(?:!(?=[(\[{]))?|\$\w*)"
-        r"|(?P<sign>===|!==|==|!=|<=|>=|=>|:=|->|::|&&|\|\||[^\w\s])",
-        re.DOTALL,
-    )
-    for language, strings in _STRINGS.items()
-}
-_VALUE_WORDS = frozenset({"true", "false", "True", "False", "None", "null", "nil", "undefined", "NaN"})
-_OUTPUT = re.compile(r"//\s*(?:Unordered )?[Oo]utput:")
-_PREFIX = re.compile(r"^(?:[a-zA-Z]{0,2}r?#*)(?=[\"'`])")
-_SUFFIX = re.compile(r"_?(?:[iu](?:8|16|32|64|128|size)|f32|f64|n|j)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of code. `text` is the same for what means the same; `value` tells literals from all else."""
-
-    text: str
-    raw: str
-    line: int
-    value: bool = False
-
-    @property
-    def is_word(self) -> bool:
-        return not self.value and (self.text[:1].isalpha() or self.text[:1] in ("_", "$"))
+LANGUAGES = (Language.PYTHON, Language.SCRIPT, Language.GO, Language.RUST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +73,7 @@ class Region:
 
     @property
     def short(self) -> str:
-        return self.name.rpartition(".")[2] if self.language is _P else self.name
+        return self.name.rpartition(".")[2] if self.language is Language.PYTHON else self.name
 
 
 @lru_cache(maxsize=64)
@@ -133,74 +91,6 @@ def regions(text: str, language: Language, inside_only: bool = False) -> tuple[R
         marks = [n for n, token in enumerate(rest) if n > 1 and token.text == "test" and rest[n - 2].text == "cfg"]
         rest = rest[marks[-1] :] if marks else []
     return (*found, Region("", language, 1, tuple(rest)))
-
-
-def is_cut(text: str, language: Language) -> bool:
-    """Whether a file is more than is read of it."""
-    return len(text) > MOST and next(islice(_TOKEN[language].finditer(text), MOST, None), None) is not None
-
-
-@lru_cache(maxsize=64)
-def lexed(text: str, language: Language) -> tuple[Token, ...]:
-    """A source as tokens, comments and what makes no difference left out."""
-    ends = list(accumulate(len(line) for line in text.splitlines(keepends=True)))
-    tokens: list[Token] = []
-    for match in islice(_TOKEN[language].finditer(text), MOST):
-        raw, line = match[0], bisect_right(ends, match.start()) + 1
-        if match["comment"]:
-            if language is _G and _OUTPUT.match(raw):
-                said = _output(text, match.start())
-                tokens.append(Token(f"s:{said}", said, line, True))
-        elif match["string"]:
-            tokens.append(Token(f"s:{_unquoted(raw)}", raw, line, True))
-        elif match["number"]:
-            minus = "-" if tokens and tokens[-1].text == "-" and (len(tokens) < 2 or _begins(tokens[-2])) else ""
-            if minus:
-                tokens.pop()
-            tokens.append(Token(f"n:{minus}{_number(raw)}", f"{minus}{raw}", line, True))
-        elif match["word"]:
-            tokens.append(Token(raw, raw, line, raw in _VALUE_WORDS))
-        else:
-            if raw in ")]}" and tokens and tokens[-1].text == ",":
-                tokens.pop()
-            tokens.append(Token(raw, raw, line))
-    return tuple(tokens)
-
-
-def _begins(token: Token) -> bool:
-    return not token.value and token.text not in (")", "]") and (not token.is_word or token.text == "return")
-
-
-def _unquoted(raw: str) -> str:
-    raw = _PREFIX.sub("", raw).rstrip("#")
-    for quote in ('"""', "'''", '"', "'", "`"):
-        if raw.startswith(quote) and raw.endswith(quote) and len(raw) >= 2 * len(quote):
-            raw = raw[len(quote) : -len(quote)]
-            break
-    return raw.replace("\\'", "'").replace('\\"', '"')
-
-
-def _number(raw: str) -> str:
-    plain = raw.replace("_", "") if raw[:2].lower() in ("0x", "0b") else _SUFFIX.sub("", raw).replace("_", "")
-    try:
-        return str(int(plain, 0))
-    except ValueError:
-        pass
-    try:
-        value = float(plain)
-    except ValueError:
-        return plain
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def _output(text: str, start: int) -> str:
-    """What a Go example says that it prints: the comment from `Output:` on."""
-    said = []
-    for line in text[start : start + 4_000].splitlines():
-        if not line.strip().startswith("//"):
-            break
-        said.append(line.strip().lstrip("/").strip())
-    return "\n".join(said).partition(":")[2].strip()
 
 
 # --- tests ----------------------------------------------------------------------------------------
@@ -256,17 +146,6 @@ def _is_first(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at - 1].line < tokens[at].line and tokens[at - 1].text not in (".", "=", ",", "(")
 
 
-def closing(tokens: Sequence[Token], at: int) -> int:
-    """The place after the bracket that closes the one at a place."""
-    depth = 0
-    for place in range(at, len(tokens)):
-        if not tokens[place].value:
-            depth += (tokens[place].text in ("(", "[", "{")) - (tokens[place].text in (")", "]", "}"))
-            if depth == 0:
-                return place + 1
-    return len(tokens)
-
-
 def _body(tokens: Sequence[Token], at: int) -> int:
     """The end of the function whose name stands at a place."""
     opening = next((n for n in range(at, min(len(tokens), at + 200)) if tokens[n].text == "{"), len(tokens) - 1)
@@ -300,10 +179,10 @@ def _statements(tokens: Sequence[Token], language: Language) -> Iterator[Stateme
     for token in tokens:
         text = "" if token.value else token.text
         ended = bool(here) and token.line > here[-1].line and depths[-1] == 0
-        if ended and not (text in _GOES_ON or (language is not _P and here[-1].text in _GOES_ON)):
+        if ended and not (text in _GOES_ON or (language is not Language.PYTHON and here[-1].text in _GOES_ON)):
             yield Statement(tuple(here))
             here = []
-        if language is not _P and text in ("{", "}", ";"):
+        if language is not Language.PYTHON and text in ("{", "}", ";"):
             if here:
                 yield Statement(tuple(here))
             here = []
@@ -312,9 +191,9 @@ def _statements(tokens: Sequence[Token], language: Language) -> Iterator[Stateme
             elif text == "}" and len(depths) > 1:
                 depths.pop()
             continue
-        if text in ("(", "[") or (text == "{" and language is _P):
+        if text in ("(", "[") or (text == "{" and language is Language.PYTHON):
             depths[-1] += 1
-        elif text in (")", "]") or (text == "}" and language is _P):
+        elif text in (")", "]") or (text == "}" and language is Language.PYTHON):
             depths[-1] = max(0, depths[-1] - 1)
         here.append(token)
     if here:

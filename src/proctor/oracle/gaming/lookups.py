@@ -1,32 +1,17 @@
-"""JavaScript, TypeScript, Go and Rust as a row of words: where literals are compared, answered and expected."""
+"""Where JavaScript, TypeScript, Go and Rust compare literals, answer and expect them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Protocol
 
 from proctor.oracle.gaming.change import Language
+from proctor.oracle.gaming.tokens import Token, Value, lexed
 
-Value = str | int | float
-_WORDS = (
-    r"(?P<space>\s+)|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)"
-    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|`[^`$]*`|%s)"
-    r"|(?P<number>\d[\d_]*(?:\.\d+)?\w*)|(?P<name>[A-Za-z_$][\w$]*)"
-    r"|(?P<op>===|!==|==|!=|=>|->|&&|\|\||<=|>=|:=|::|.)"
-)
-_PYTHON = _WORDS.replace(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?", r"\#[^\n]*").replace("`[^`$]*`|", "")
-_READS = {
-    Language.PYTHON: re.compile(_PYTHON % r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
-    Language.SCRIPT: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
-    Language.GO: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)+'", re.DOTALL),
-    Language.RUST: re.compile(_WORDS % r"'(?:[^'\\\n]|\\.)'", re.DOTALL),
-}
 MOST = 400_000
-"""Words of a text that are read."""
-_NUMBER = re.compile(r"(0[xX][\da-fA-F]+)|(\d+(?:\.\d+)?)(?:n|[iuf]\d{1,3}|[iu]size)?")
+"""Tokens of a text that are read: a table is longer than code."""
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 _ENDS = frozenset({";", "}", ",", ")", ":", "]", "else", "case", "default", "if", "return", "&&", "||", "_"})
 _PASSED = frozenset({")", "{", "(", "return", "?", "=>", "->", ":"})
@@ -34,26 +19,10 @@ _BETWEEN = frozenset({";", "}", "{", ")", "(", "else", "return", "default", ":",
 _EQUAL = frozenset({"==", "===", "!=", "!=="})
 _ASSERTING = re.compile(
     r"(?:to|not|be|deep|assert|expect|equal|strict|deepequal|Error|Fatal|Log|Print|println|panic|it|test|describe|require"
-    r"|case|if|switch|match|for|while|return|func|fn|each|Run|Some|Ok|Err|vec|String|from|new)\w*", re.IGNORECASE
+    r"|case|if|switch|match|for|while|return|func|fn|each|Run|Some|Ok|Err|vec|String|from|new)\w*|\w+!", re.IGNORECASE
 )  # fmt: skip
-_FAR = 24
-"""Words between what is asked and what is expected."""
 _CHAIN = 14
 """Words between one branch and the next."""
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a source, with its line."""
-
-    kind: str
-    text: str
-    line: int
-    value: Value = ""
-
-    @property
-    def is_literal(self) -> bool:
-        return self.kind in ("string", "number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,86 +51,47 @@ class Learns(Protocol):
     def row(self, parts: list[list[Value]], group: str = "") -> None: ...
 
 
-@lru_cache(maxsize=16)
-def read(text: str, language: Language) -> tuple[Word, ...]:
-    """The words of a text, comments left out, a minus before a number taken into it."""
-    found: list[Word] = []
-    line = 1
-    for match in _READS[language].finditer(text):
-        kind, word = match.lastgroup or "", match[0]
-        if kind == "number":
-            value = _number(word)
-            if _is_minus(found):
-                found.pop()
-                value, word = -value, f"-{word}"
-            found.append(Word(kind, word, line, value))
-        elif kind == "string":
-            found.append(Word(kind, word, line, word[1:-1]))
-        elif kind in ("name", "op"):
-            found.append(Word(kind, word, line))
-        line += word.count("\n")
-        if len(found) >= MOST:
-            break
-    return tuple(found)
-
-
-def _number(word: str) -> int | float:
-    match = _NUMBER.match(word.replace("_", ""))
-    if match is None:
-        return 0
-    if match[1]:
-        return int(match[1], 16) if len(match[1]) < 40 else 0
-    if "." in match[2]:
-        return float(match[2])
-    return int(match[2]) if len(match[2]) < 40 else 0
-
-
-def _is_minus(found: Sequence[Word]) -> bool:
-    if not found or found[-1].text != "-":
-        return False
-    before = found[-2] if len(found) > 1 else None
-    return (
-        before is None
-        or before.text in ("return", "case", "in", "of")
-        or not (before.is_literal or before.kind == "name" or before.text in (")", "]"))
-    )
+def literals(tokens: Iterable[Token]) -> tuple[Value, ...]:
+    """What the texts and numbers among them say."""
+    return tuple(token.literal for token in tokens if token.literal is not None)
 
 
 class Reader:
-    """One text, read as words."""
+    """One text, read as tokens."""
 
     def __init__(self, text: str, language: Language) -> None:
-        self.words = read(text, language)
+        self.words = lexed(text, language, MOST)
         self.parent, self.match = self._brackets()
 
     def _brackets(self) -> tuple[list[int], dict[int, int]]:
         """For each word the bracket that it stands in, -1 for none; for each bracket the one that closes it."""
         parent, match, open_ = [], dict[int, int](), list[int]()
         for at, word in enumerate(self.words):
-            if word.kind == "op" and word.text in _CLOSE and open_:
+            if word.text in _CLOSE and open_:
                 match[open_.pop()] = at
             parent.append(open_[-1] if open_ else -1)
-            if word.kind == "op" and word.text in _OPEN:
+            if word.text in _OPEN:
                 open_.append(at)
         return parent, match
 
     def _is(self, at: int, *texts: str) -> bool:
-        return 0 <= at < len(self.words) and self.words[at].kind != "string" and self.words[at].text in texts
+        return 0 <= at < len(self.words) and self.words[at].text in texts
+
+    def _values(self, at: int) -> tuple[Value, ...]:
+        """The literal at a place, if there is one."""
+        return literals(self.words[at : at + 1]) if at >= 0 else ()
 
     def _literal(self, at: int) -> tuple[tuple[Value, ...], int] | None:
         """The literal, or the list of literals, at a word, and the word after it."""
         if at >= len(self.words):
             return None
-        if self.words[at].is_literal:
-            return (self.words[at].value,), at + 1
+        if value := self._values(at):
+            return value, at + 1
         start = at
         for _ in range(5):  # vec![…], []string{…}, [2]int{…}, &[…]
             if self._is(start, "[", "{") and (values := self._inside(start)):
                 return values, self.match[start] + 1
-            if not (
-                self._is(start, "[", "]", "!", "&")
-                or (start < len(self.words) and self.words[start].kind in ("name", "number"))
-            ):
+            if not (self._is(start, "[", "]", "&") or self._is_name(start) or self._values(start)):
                 return None
             start += 1
         return None
@@ -170,9 +100,7 @@ class Reader:
         """The values of a bracket that holds literals and commas alone."""
         end = self.match.get(at, at)
         words = self.words[at + 1 : end] if end - at < 400 else ()
-        if any(not (word.is_literal or word.text == ",") for word in words):
-            return ()
-        return tuple(word.value for word in words if word.is_literal)
+        return literals(words) if all(word.literal is not None or word.text == "," for word in words) else ()
 
     # --- what sources answer ----------------------------------------------------------------------
 
@@ -183,22 +111,22 @@ class Reader:
         for at, word in enumerate(self.words):
             if word.line > end:
                 break
-            if word.kind == "string" or word.is_literal:
+            if word.literal is not None:
                 continue
             if word.text in _EQUAL and not word.text.startswith("!"):
-                asked[-1] += [self.words[n].value for n in (at - 1, at + 1) if self._at_literal(n)]
+                asked[-1] += [*self._values(at - 1), *self._values(at + 1)]
             elif word.text == "||":
                 asked.append([])
             elif word.text in ("if", "case", ";", "}"):
                 asked = [[]]
             ways: list[list[Value]] = []
+            after = self._colon(at) if word.text == "case" else at
             if word.text == "case":
-                ways = self._cases(at)
+                ways = [[one] for one in literals(self.words[at + 1 : after if after > at else at + 40])]
             elif word.text == "=>":
                 ways = self._arm(at)
             if word.text in ("?", "{", ")", "return") and any(asked):
                 ways = asked
-            after = self._colon(at) if word.text == "case" else at
             given = self._answer(after) if any(ways) else None
             if given is None:
                 continue
@@ -212,17 +140,8 @@ class Reader:
         yield chain
         yield from self.tables(end)
 
-    def _at_literal(self, at: int) -> bool:
-        return 0 <= at < len(self.words) and self.words[at].is_literal
-
-    def _cases(self, at: int) -> list[list[Value]]:
-        ways = []
-        for n in range(at + 1, min(at + 40, len(self.words))):
-            if self._is(n, ":", "=>"):
-                break
-            if self.words[n].is_literal:
-                ways.append([self.words[n].value])
-        return ways
+    def _is_name(self, at: int) -> bool:
+        return 0 <= at < len(self.words) and self.words[at].is_word
 
     def _colon(self, at: int) -> int:
         return next((n for n in range(at, min(at + 40, len(self.words))) if self._is(n, ":", "=>")), at)
@@ -233,8 +152,8 @@ class Reader:
         depth = 0
         for n in range(at - 1, max(-1, at - 30), -1):
             word = self.words[n]
-            if word.is_literal:
-                ways[-1].append(word.value)
+            if word.literal is not None:
+                ways[-1].append(word.literal)
             elif word.text == ")":
                 depth += 1
             elif word.text == "(" and depth:
@@ -247,9 +166,9 @@ class Reader:
 
     def _answer(self, at: int) -> tuple[tuple[Value, ...], int] | None:
         """The literal that is answered after a condition, and the word after it."""
-        while self._is(at, *_PASSED, "case") and not self._at_literal(at):
+        while self._is(at, *_PASSED, "case") and not self._values(at):
             at += 1
-        if at + 1 < len(self.words) and self.words[at].kind == "name" and self._is(at + 1, "=", ":="):
+        if self._is_name(at) and self._is(at + 1, "=", ":="):
             at += 2
         return self._closed(at)
 
@@ -266,7 +185,7 @@ class Reader:
         start = at
         while at < len(self.words) and at - start < 8 and self._is(at, *_BETWEEN):
             at += 1
-        if self._at_literal(at) and self._is(at + 1, "=>"):
+        if self._values(at) and self._is(at + 1, "=>"):
             return None
         given = self._closed(at) if at > start else None
         return given[0] if given else None
@@ -278,19 +197,19 @@ class Reader:
             if word.line > end:
                 break
             home = self.parent[at]
-            if word.kind == "op" and word.text == ":" and home >= 0 and at:
+            if word.text == ":" and home >= 0 and at:
                 key, given = self._key(at - 1), self._closed(at + 1)
                 if key and given and not self._is(at - 2, "?", "case"):
                     tables.setdefault(home, Lookup(is_table=True)).entries.append(Entry(word.line, key, given[0]))
-            elif word.kind == "op" and word.text in _OPEN and home >= 0 and len(row := self._inside(at)) >= 2:
+            elif word.text in _OPEN and home >= 0 and len(row := self._inside(at)) >= 2:
                 tables.setdefault(home, Lookup(is_table=True)).entries.append(Entry(word.line, row[:-1], row[-1:]))
         yield from tables.values()
 
     def _key(self, at: int) -> tuple[Value, ...]:
         word = self.words[at]
-        if word.is_literal:
-            return (word.value,)
-        if word.kind == "name":
+        if word.literal is not None:
+            return (word.literal,)
+        if word.is_word:
             return (word.text,)
         if word.text in ("}", "]"):
             start = next((n for n in range(at - 1, max(-1, at - 40), -1) if self.match.get(n) == at), -1)
@@ -303,19 +222,18 @@ class Reader:
         """Tell what the tests of a text want."""
         bound: dict[str, tuple[str, tuple[Value, ...]]] = {}
         for at, word in enumerate(self.words):
-            if word.kind == "name" and self._is(at + 1, "(") and not _ASSERTING.fullmatch(word.text):
+            if word.is_word and self._is(at + 1, "(") and not _ASSERTING.fullmatch(word.text):
                 end = self.match.get(at + 1, -1)
                 inside = self.words[at + 2 : end] if 0 < end - at < 200 else ()
-                given = tuple(one.value for one in inside if one.is_literal)
-                if not given:
+                if not (given := literals(inside)):
                     continue
                 if name := self._bound(at):
                     bound[name] = (word.text, given)
                 self._expect(wanted, f"{path} {word.text}", given, at, end + 1)
-            elif word.kind == "name" and word.text in bound and not self._is(at + 1, "=", ":=", "("):
+            elif word.text in bound and not self._is(at + 1, "=", ":=", "("):
                 name, given = bound[word.text]
                 self._expect(wanted, f"{path} {name}", given, at, at + 1)
-            elif word.kind == "op" and word.text in _OPEN:
+            elif word.text in _OPEN:
                 self._row(wanted, path, at)
 
     def _bound(self, at: int) -> str:
@@ -325,8 +243,8 @@ class Reader:
                 first = n - 1
                 while self._is(first - 1, ",") and first >= 2:
                     first -= 2
-                return self.words[first].text if first >= 0 and self.words[first].kind == "name" else ""
-            if not (self.words[n].kind == "name" or self._is(n, ".", "::", "await", "&")):
+                return self.words[first].text if self._is_name(first) else ""
+            if not (self._is_name(n) or self._is(n, ".", "::", "await", "&")):
                 return ""
         return ""
 
@@ -349,8 +267,8 @@ class Reader:
         start = at
         while start >= 2 and self._is(start - 1, ".", "::"):
             start -= 2
-        if self._is(start - 1, ",", *_EQUAL) and self._at_literal(start - 2):
-            wanted.pair(given, (self.words[start - 2].value,), group)
+        if self._is(start - 1, ",", *_EQUAL) and (before := self._values(start - 2)):
+            wanted.pair(given, before, group)
 
     def _row(self, wanted: Learns, path: str, at: int) -> None:
         """A bracket that holds literals, their names and lists of them: a row of a table."""
@@ -364,7 +282,7 @@ class Reader:
             if given:
                 parts.append(list(given[0]))
                 n = given[1]
-            elif self._is(n, ",") or (self.words[n].kind == "name" and self._is(n + 1, ":")):
+            elif self._is(n, ",") or (self._is_name(n) and self._is(n + 1, ":")):
                 n += 1 if self._is(n, ",") else 2
             else:
                 return
