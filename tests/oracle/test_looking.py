@@ -12,7 +12,7 @@ from proctor.oracle import looking
 from proctor.oracle.gaming import find
 from proctor.oracle.gaming.change import Change
 from proctor.oracle.looking import Looked, look
-from proctor.words import Gaming, TamperKind
+from proctor.words import Gaming, TamperKind, Weight
 
 from .project import ADD, TEST_ADD, WRONG, Project
 
@@ -146,3 +146,25 @@ def test_a_test_that_was_there_is_bent_and_one_that_the_worker_added_is_its_own(
     assert [(one.kind, one.path) for one in seen.suspicion] == [(Gaming.ASSERTION, "testdata/out.golden")]
     assert "+    assert code(1) == 0" in seen.tampering[0].hunk
     assert seen.own
+
+
+@pytest.mark.parametrize(
+    ("run", "after", "weight"),
+    [
+        ("python -m doctest calc.py", "    f(12) is 43\n", Weight.TAMPERING),
+        ("pytest --doctest-modules", "    >>> f(12)\n    0\n", Weight.SUSPICION),
+        ("pytest -q", "    f(12) is 43\n", None),
+        ("python -m doctest calc.py", "    >>> f(12)\n    43\n\n    It is odd.\n", None),
+    ],
+)
+def test_examples_in_sources_count_where_a_check_runs_them(
+    watched: Watched, run: str, after: str, weight: Weight | None
+) -> None:
+    write, source = watched.project.write, 'def f(a):\n    """It.\n\n{}    """\n    return 42\n'
+    write("calc.py", source.format("    >>> f(12)\n    43\n"))
+    watched.before = watched.store.snapshot("before").tree
+    write("calc.py", source.format(after))
+    what = Looked(watched.before, watched.store.snapshot("after").commit, first=watched.before, runs=[run])
+    seen = look(what, watched.project.frozen, watched.store, watched.out)
+    assert [one.kind for one in seen.tampering] == [Gaming.ASSERTION] * (weight is Weight.TAMPERING)
+    assert [one.kind for one in seen.suspicion] == [Gaming.ASSERTION] * (weight is Weight.SUSPICION)

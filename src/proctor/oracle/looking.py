@@ -9,7 +9,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -24,6 +24,7 @@ from proctor.oracle.bench import shown
 from proctor.oracle.frozen import Frozen, Item
 from proctor.oracle.gaming.change import Language, is_test, language_of, spread
 from proctor.oracle.gaming.goldens import is_golden
+from proctor.oracle.toolchains import doctests, mentions
 from proctor.text import safe_line
 from proctor.words import Gaming, Weight
 
@@ -116,6 +117,8 @@ class Looked:
     told_in: Sequence[str] = ()
     failed: Collection[str] = ()
     """Ids of tests that failed before the work."""
+    runs: Sequence[str] = ()
+    """The commands of checks."""
     first: str = ""
     """The tree that the session began with: tests that were not there are the worker's own; "" if it is not known."""
 
@@ -136,6 +139,7 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
         if left_out:
             large, _ = store.pairs(what.before, what.after, set(left_out).__contains__, _TABLE)
             question["large"] = [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in large]
+        question["examples"] = doctests.runs_sources([*what.runs, *_settings(frozen)])
         answer = _ask({**question, "failed": sorted(what.failed)})
         own = _were_there(_news(answer.own, store, what.before, frozen), store, what.first)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
@@ -207,6 +211,13 @@ def _tests(frozen: Frozen) -> dict[str, str]:
                 found[shown(item.path)] = text
                 room -= len(text)
     return found
+
+
+def _settings(frozen: Frozen) -> Iterator[str]:
+    """The frozen files that may hold the commands of checks, or their options."""
+    for item in frozen.items:
+        if item.link is None and mentions.names_files(item.path):
+            yield _recorded(frozen, item) or ""
 
 
 def _ask(question: Mapping[str, object]) -> _Answer:

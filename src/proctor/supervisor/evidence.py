@@ -64,9 +64,15 @@ async def _look(s: Session, acted: Acted, task: TaskState, before: str, laid_bac
         told_in=tuple(filter(None, (names.plan, names.rules, task.spec))),
         failed=await asyncio.to_thread(_failed, s),
         first=_first(s),
+        runs=[" ".join(check.run) for check in _checks(s)],
     )
     folder = iteration_dir(s.state_dir, acted.iteration)
     return await asyncio.to_thread(looking.look, what, s.frozen, s.store, folder)
+
+
+def _checks(s: Session) -> list[ev.CheckFact]:
+    of_tasks = [check for task in s.state.tasks for check in task.checks]
+    return [*of_tasks, *s.terms.final_checks(), *s.terms.smoke_checks()]
 
 
 def _failed(s: Session) -> frozenset[str]:

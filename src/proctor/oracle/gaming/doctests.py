@@ -6,7 +6,8 @@ For changes under checks that run them (`oracle.doctests.runs_sources`); elsewhe
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from doctest import ELLIPSIS, SKIP, DocTestParser, Example
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
@@ -16,37 +17,69 @@ from proctor.words import Gaming, Weight
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def look(changes: Sequence[Change]) -> Iterator[Found]:
+def look(changes: Sequence[Change], is_fair: Callable[[str, str], bool] = lambda was, now: False) -> Iterator[Found]:
     """What a change does to the examples of Python sources. One that stands elsewhere now has moved; those of what is
-    gone altogether go with it."""
+    gone altogether go with it. `is_fair` says of two texts whether the one may stand for the other."""
     pairs = [(one, _examples(one.before), _examples(one.after)) for one in changes if one.language is Language.PYTHON]
     now = {example.source for _, _, after in pairs for examples in after.values() for example in examples}
     for change, before, after in pairs:
         for name in before.keys() & after.keys():
             line = max(1, min([example.lineno for example in after[name]], default=change.first))
-            yield from _of(change, before[name], after[name], now, line)
+            for said, one in _of(change, before[name], after[name], now, line, is_fair=is_fair):
+                yield replace(one, test=said)
+
+
+def bare(change: Change) -> Change:
+    """A change without what it does to docstrings."""
+    if change.language is not Language.PYTHON:
+        return change
+    return Change(change.path, _undocumented(change.before), _undocumented(change.after))
+
+
+def _undocumented(text: str | None) -> str | None:
+    tree = parsed(text)
+    if text is None or tree is None:
+        return text
+    lines = text.splitlines()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            end = node.end_lineno or node.lineno
+            lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
+    return "\n".join(lines)
 
 
 def _of(
-    change: Change, before: Sequence[Example], after: Sequence[Example], now: set[str], line: int
-) -> Iterator[Found]:
+    change: Change,
+    before: Sequence[Example],
+    after: Sequence[Example],
+    now: set[str],
+    line: int,
+    *,
+    is_fair: Callable[[str, str], bool],
+) -> Iterator[tuple[str, Found]]:
     wanted = {example.source: example for example in after}
+    known = {example.source for example in before}
+    fresh = [example for example in after if example.want and example.source not in known]
     for old in before:
         said = old.source.strip().splitlines()[0] if old.source.strip() else ""
         new = wanted.get(old.source)
         if new is None:
-            if old.want and old.source not in now:
+            other = fresh.pop(0) if fresh and old.want and old.source not in now else None
+            if other and not is_fair(old.source + old.want, other.source + other.want):
+                why = f"an example that doctest runs is another: {said}"
+                yield said, found(change, Gaming.ASSERTION, Weight.SUSPICION, other.lineno, why)
+            elif other is None and old.want and old.source not in now:
                 why = f"an example that doctest runs is gone: {said}"
-                yield found(change, Gaming.ASSERTION, Weight.TAMPERING, line, why)
+                yield said, found(change, Gaming.ASSERTION, Weight.TAMPERING, line, why)
         elif new.options.get(SKIP) and not old.options.get(SKIP):
             why = f"an example that doctest runs is left out: {said}"
-            yield found(change, Gaming.SKIP, Weight.TAMPERING, new.lineno, why)
+            yield said, found(change, Gaming.SKIP, Weight.TAMPERING, new.lineno, why)
         elif _is_weaker(old, new):
             why = f"an example that doctest runs takes anything: {said}"
-            yield found(change, Gaming.ASSERTION, Weight.TAMPERING, new.lineno, why)
-        elif old.want != new.want:
+            yield said, found(change, Gaming.ASSERTION, Weight.TAMPERING, new.lineno, why)
+        elif old.want != new.want and not is_fair(old.want, new.want):
             why = f"an example that doctest runs wants something else: {said}"
-            yield found(change, Gaming.ASSERTION, Weight.SUSPICION, new.lineno, why)
+            yield said, found(change, Gaming.ASSERTION, Weight.SUSPICION, new.lineno, why)
 
 
 def _is_weaker(old: Example, new: Example) -> bool:

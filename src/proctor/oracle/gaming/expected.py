@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from proctor.oracle.gaming import goldens
+from proctor.oracle.gaming import doctests, goldens
 from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.failed import Failing, failing
@@ -75,9 +75,11 @@ class _Pair:
     """The path of the file where it stood, if that is another one."""
 
 
-def look(changes: Sequence[Change], failed: Collection[str] = (), told: str = "") -> Iterator[Found]:
+def look(
+    changes: Sequence[Change], failed: Collection[str] = (), told: str = "", examples: bool = False
+) -> Iterator[Found]:
     """Tests of which a value that they wanted is another one now. `failed` are the tests that failed before the work,
-    by the ids of their runners; `told` is what the worker was told."""
+    by the ids of their runners; `told` is what the worker was told; `examples`: those in sources are run."""
     for change in changes:
         if change.language in LANGUAGES and change.is_test and change.after and is_cut(change.after, change.language):
             why = "made of more pieces than are read: what its tests want is not known"
@@ -99,6 +101,9 @@ def look(changes: Sequence[Change], failed: Collection[str] = (), told: str = ""
             swaps = [swap for swap, how in weighed if how is weight]
             yield _said(pair.change, by_name[0].name, weight, bool(bad), swaps)
     yield from goldens.look(changes, failed, lambda was, now: sources.mirror(was, now) or _is_told(was, now, told))
+    if examples:
+        code = _sources([doctests.bare(change) for change in changes])
+        yield from doctests.look(changes, lambda was, now: code.mirror(was, now) or _is_told(was, now, told))
 
 
 def _said(change: Change, name: str, weight: Weight, bad: bool, swaps: Sequence[Swap]) -> Found:

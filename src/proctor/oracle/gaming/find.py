@@ -19,12 +19,13 @@ def look(
     tests: Mapping[str, str] | None = None,
     told: Iterable[str] = (),
     failed: Collection[str] = (),
+    examples: bool = False,
 ) -> list[Found]:
     """What a change does to checks instead of to the work; the weightier findings first.
 
     `tests` are the frozen tests by path: their literals must not turn up as answers in the sources. `told` is what the
     worker was told (task, spec, plan), which it may well write down. `failed` are the tests that failed before the
-    work, by the ids of their runners.
+    work, by the ids of their runners. `examples`: some check runs those in the sources.
     """
     whole = pytests.suite(list(changes))
     wanted = answers.learned(tests or {})
@@ -32,7 +33,7 @@ def look(
     known = "\n".join([words, *(change.before or "" for change in changes if not change.is_test)])
     gone = _gone(changes)
     found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
-    found += expected.look(changes, failed, words)
+    found += expected.look(changes, failed, words, examples)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
     found.sort(key=lambda f: (f.path, f.line))
     weights = ([f for f in found if f.weight is weight] for weight in (Weight.TAMPERING, Weight.SUSPICION))
