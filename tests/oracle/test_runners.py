@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.oracle.commands import Kind
 from proctor.oracle.runners import (
     Outcome,
     Report,
@@ -15,6 +14,7 @@ from proctor.oracle.runners import (
     read_report,
     weigh,
 )
+from proctor.oracle.toolchains.commands import Kind
 from proctor.oracle.witness import FIELD, RECORD
 from proctor.words import Verdict
 

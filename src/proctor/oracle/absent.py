@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.oracle import discovery, mentions, tamper
+from proctor.oracle import tamper
 from proctor.oracle.bench import CheckResult
 from proctor.oracle.frozen import Frozen
-from proctor.oracle.unfetched import unfetched
+from proctor.oracle.toolchains import discovery, mentions
+from proctor.oracle.toolchains.unfetched import unfetched
 from proctor.words import Verdict
 
 _TAIL = 64 << 10

@@ -26,13 +26,14 @@ from msgspec.structs import replace as replaced
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Page
-from proctor.oracle import commands, discovery, gobuild, pages, rules, runners, witness
+from proctor.oracle import gobuild, pages, rules, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
-from proctor.oracle.commands import Kind, Runner
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.rules import Text
 from proctor.oracle.runners import Outcome, Report
 from proctor.oracle.tamper import clear, undo
+from proctor.oracle.toolchains import commands, discovery
+from proctor.oracle.toolchains.commands import Kind, Runner
 from proctor.oracle.watch import files, toolchains
 from proctor.sandbox.policy import DOOR, Policy
 from proctor.sandbox.run import Completed, run

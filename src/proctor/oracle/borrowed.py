@@ -16,9 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from proctor.oracle import commands, discovery, installed, settings
+from proctor.oracle import installed
 from proctor.oracle.frozen import Frozen, digest_of, is_within
-from proctor.oracle.tools import is_program, is_runner, is_tool
+from proctor.oracle.toolchains import commands, discovery, settings
+from proctor.oracle.toolchains.tools import is_program, is_runner, is_tool
 from proctor.trees import walk
 
 Binds = tuple[tuple[Path, Path], ...]

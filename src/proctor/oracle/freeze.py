@@ -15,8 +15,7 @@ from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, discovery, doctests, loaders, mentions, settings, starts, tamper
-from proctor.oracle.commands import named_paths, own_scripts, runs_scripts
+from proctor.oracle import borrowed, tamper
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -32,6 +31,8 @@ from proctor.oracle.frozen import (
     write_whole,
 )
 from proctor.oracle.recording import Recorder, unreadable
+from proctor.oracle.toolchains import discovery, doctests, loaders, mentions, settings, starts
+from proctor.oracle.toolchains.commands import named_paths, own_scripts, runs_scripts
 from proctor.text import safe_line
 from proctor.trees import remove_tree
 

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
-from proctor.oracle import discovery, mentions
+from proctor.oracle.toolchains import discovery, mentions
 from proctor.text import safe_line
 
 MANIFEST, FILES, CURRENT = "manifest.json", "files", "current"

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from proctor.oracle import witness_go
-from proctor.oracle.commands import Kind, Runner, watched
+from proctor.oracle.toolchains.commands import Kind, Runner, watched
 from proctor.oracle.watch import files, toolchains
 from proctor.sandbox.policy import DOOR, Policy
 from proctor.sandbox.programs import passes

@@ -11,8 +11,9 @@ from glob import glob
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.oracle import discovery, installed, mentions, tamper
+from proctor.oracle import installed, tamper
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
+from proctor.oracle.toolchains import discovery, mentions
 from proctor.text import safe_line
 
 TOTAL_LIMIT = 2 * 1024**3

@@ -27,8 +27,8 @@ import proctor
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Artifact, Schema
-from proctor.oracle.commands import named_paths
 from proctor.oracle.frozen import Frozen, is_within
+from proctor.oracle.toolchains.commands import named_paths
 from proctor.sandbox.below import open_below, open_folder
 from proctor.text import safe_line
 from proctor.units import format_size

@@ -13,8 +13,9 @@ from enum import StrEnum
 
 import msgspec
 
-from proctor.oracle import summaries, witness
-from proctor.oracle.commands import Kind
+from proctor.oracle import witness
+from proctor.oracle.toolchains import summaries
+from proctor.oracle.toolchains.commands import Kind
 from proctor.testids import holds
 from proctor.text import safe_line
 from proctor.words import Verdict

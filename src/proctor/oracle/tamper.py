@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from proctor.oracle import discovery, doctests, fixtures, loaders, locks, mentions, settings
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
+from proctor.oracle.toolchains import discovery, doctests, fixtures, loaders, locks, mentions, settings
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-from proctor.oracle.commands import Kind
+from proctor.oracle.toolchains.commands import Kind
 from proctor.oracle.witness import OWN
 from proctor.oracle.witness_go import LIBRARY
 from proctor.sandbox.host import homes

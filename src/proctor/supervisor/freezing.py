@@ -8,10 +8,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from proctor.journal.state import State
-from proctor.oracle import discovery, owners, tamper
+from proctor.oracle import tamper
 from proctor.oracle.bench import WALLED
 from proctor.oracle.freeze import Frozen, freeze, load_frozen
 from proctor.oracle.frozen import is_within
+from proctor.oracle.toolchains import discovery, owners
 from proctor.supervisor import revising
 from proctor.supervisor.session import Session
 from proctor.supervisor.terms import owned

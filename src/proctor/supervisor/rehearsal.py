@@ -11,7 +11,8 @@ from proctor.contract.model import Contract
 from proctor.contract.values import SandboxKind
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact
-from proctor.oracle import commands, owners, rules, runners, visitor
+from proctor.oracle import rules, runners, visitor
+from proctor.oracle.toolchains import commands, owners
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import run

@@ -11,7 +11,7 @@ import pytest
 from proctor.oracle.tamper import kind, undo
 from proctor.words import TamperKind
 
-from .project import Project
+from ..project import Project
 
 NPM = "https://registry.npmjs.org"
 JEST = {"version": "29.7.0", "resolved": f"{NPM}/jest/-/jest-29.7.0.tgz", "integrity": "sha512-jest"}

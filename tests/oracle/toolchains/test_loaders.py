@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.oracle import discovery, settings
-from proctor.oracle.loaders import PNP
+from proctor.oracle.toolchains import discovery, settings
+from proctor.oracle.toolchains.loaders import PNP
 
-from .project import Project
+from ..project import Project
 
 TSCONFIG = """{
   // comments, "quotes" and commas after the last

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from proctor.oracle import starts
+from proctor.oracle.toolchains import starts
 
 FOLDERS = {"", "tools", "ci", "ci/lib", "web", "svc", "svc/a", "svc/b", "src", "src/shop", "docs"}
 HOMES = FOLDERS - {"src/shop"}

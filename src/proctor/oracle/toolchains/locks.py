@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from proctor.oracle.tools import is_elsewhere, is_tool, toml, wanted
+from proctor.oracle.toolchains.tools import is_elsewhere, is_tool, toml, wanted
 
 LIMIT = 8 << 20
 """Bytes of a lock file that are parsed."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from proctor.oracle import statements
+from proctor.oracle.toolchains import statements
 
 Part = dict[str, Any]
 

@@ -6,7 +6,7 @@ import pytest
 
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Artifact
-from proctor.oracle.owners import judges, of_work, owned
+from proctor.oracle.toolchains.owners import judges, of_work, owned
 
 CLI = ("python", "cli.py", "2", "3")
 

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from proctor.oracle.commands import Kind, named_paths, recognise, watched
+from proctor.oracle.toolchains.commands import Kind, named_paths, recognise, watched
 
 
 @pytest.mark.parametrize(

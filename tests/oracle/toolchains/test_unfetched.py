@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from proctor.oracle.unfetched import unfetched
+from proctor.oracle.toolchains.unfetched import unfetched
 
 SAID = [
     ("npm error code EAI_AGAIN\nnpm error syscall getaddrinfo", "", "npm ci"),

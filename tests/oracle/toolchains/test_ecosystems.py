@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from proctor.oracle.settings import is_same, reader_of, tells
 from proctor.oracle.tamper import kind, undo
+from proctor.oracle.toolchains.settings import is_same, reader_of, tells
 from proctor.words import TamperKind, Verdict
 
-from .project import Project
+from ..project import Project
 
 CMAKE = """cmake_minimum_required(VERSION 3.10)
 project(calc C)  # a comment (

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from proctor.oracle import loaders, manifests
-from proctor.oracle.tools import JVM, is_tool, redirected, toml
+from proctor.oracle.toolchains import loaders, manifests
+from proctor.oracle.toolchains.tools import JVM, is_tool, redirected, toml
 
 Part = dict[str, Any]
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 
 from proctor.journal.events import CheckFact
-from proctor.oracle.commands import find_runner, own_scripts
+from proctor.oracle.toolchains.commands import find_runner, own_scripts
 
 _FOLDERS = re.compile(r"\.?(?:ci|github)|tests?|__tests__|checks?|specs?|e2e|tools?|scripts?|hack|qa")
 _JUDGING = re.compile(

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from proctor.oracle import ecosystems, loaders, locks, manifests, settings
-from proctor.oracle.tools import is_program, is_tool
+from proctor.oracle.toolchains import ecosystems, loaders, locks, manifests, settings
+from proctor.oracle.toolchains.tools import is_program, is_tool
 
 OWN = frozenset({".git", ".proctor"})
 """Folders at the top that belong to nobody's tests."""

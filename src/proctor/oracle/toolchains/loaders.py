@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from proctor.oracle.tools import is_tool
+from proctor.oracle.toolchains.tools import is_tool
 
 _DOTENV = re.compile(r"\.env(?:rc|\.(?!(?:example|sample|template|dist|defaults?)$)[\w.-]+)?")
 _STEERS = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.oracle.fixtures import gives_fixtures_only
+from proctor.oracle.toolchains.fixtures import gives_fixtures_only
 
 HONEST = '''\
 """Fixtures for the tests of the network."""

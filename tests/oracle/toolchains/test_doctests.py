@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from proctor.oracle import doctests
 from proctor.oracle.tamper import undo
+from proctor.oracle.toolchains import doctests
 from proctor.words import Verdict
 
-from .project import WRONG, Project
+from ..project import WRONG, Project
 
 USE = "How to add\n==========\n\n    >>> from calc import add\n    >>> add(1, 2)\n    3\n\nThat is all.\n"
 

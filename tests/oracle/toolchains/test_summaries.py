@@ -7,7 +7,7 @@ import time
 import pytest
 
 from proctor.oracle.runners import weigh
-from proctor.oracle.summaries import nothing_passed
+from proctor.oracle.toolchains.summaries import nothing_passed
 from proctor.words import Verdict
 
 NOTHING = [

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 
-from proctor.oracle.commands import find_runner, is_python, program_at, script_of
+from proctor.oracle.toolchains.commands import find_runner, is_python, program_at, script_of
 
 _STARTERS = frozenset(
     """make gmake just task tox nox sh bash dash zsh ksh fish npm npx pnpm pnpx yarn bun bunx deno node git uv uvx
