@@ -17,6 +17,7 @@ from proctor.oracle.gaming import doctests, goldens
 from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.failed import Failing, failing
+from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.regions import LANGUAGES, Region, regions
 from proctor.oracle.gaming.tokens import Token, is_cut
 from proctor.words import Gaming, Weight
@@ -160,7 +161,7 @@ def _regions(change: Change, text: str | None) -> tuple[Region, ...]:
     if change.language is Language.RUST and not change.is_test:
         tests = regions(text, change.language, True) if "#[cfg(test)]" in text or "#[test]" in text else ()
     else:
-        tests = regions(text, change.language) if change.is_collected or change.is_test else ()
+        tests = regions(usual(text, change.language), change.language) if change.is_collected or change.is_test else ()
     return (*tests, *goldens.documented(text, change.language))
 
 

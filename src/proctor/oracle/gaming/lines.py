@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from proctor.oracle.gaming import subjects
 from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed
+from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.patterns import (
     BUILD,
     CHECKS,
@@ -205,9 +206,10 @@ def _blocks(change: Change) -> Iterator[Found]:
     """Tests that assert less than they did."""
     if not (change.is_test or change.language is R) or change.before is None:
         return
-    old, new = _tests(change, change.old), _tests(change, change.new)
+    was, now = (usual(text or "", change.language).splitlines() for text in (change.before, change.after))
+    old, new = _tests(change, was), _tests(change, now)
     checks = CHECKS[change.language]
-    total = sum(len(checks.findall(text)) for text in change.new) - sum(len(checks.findall(t)) for t in change.old)
+    total = sum(len(checks.findall(text)) for text in now) - sum(len(checks.findall(text)) for text in was)
     for name, (line, body) in new.items():
         if name not in old:
             continue
