@@ -36,6 +36,14 @@ class TaskStatus(StrEnum):
 
 DROPPED = "dropped by the operator"
 """Why a task is blocked that nobody wants any more."""
+STANDS = {
+    TaskStatus.DONE: "passed",
+    TaskStatus.BLOCKED: "set aside",
+    TaskStatus.REVIEW: "needs you",
+    TaskStatus.PENDING: "open",
+    TaskStatus.FAILED: "open",
+}
+"""Where a task stands, in words."""
 
 
 class Verdict(StrEnum):

@@ -127,7 +127,7 @@ def test_a_refusal_is_told_as_one(story: Story, reader: Reader) -> None:
     reader.until(lambda: bool(story.answer_orders()))
     reader.until(lambda: any(news.answers for news in reader.news))
     (answer,) = [a for news in reader.news for a in news.answers]
-    assert answer == ("fresh", "fresh refused: fresh cannot be done here", False)
+    assert answer == ("fresh", "fresh not done: fresh cannot be done here", False)
 
 
 def test_without_a_supervisor_an_order_waits_for_the_next_run(workspace: Path) -> None:

@@ -47,8 +47,9 @@ def test_how_long_ago_is_said_as_people_say_it(seconds: int, said: str) -> None:
 
 @given(limit=some.integers(1, 10**12), used=some.integers(0, 10**12))
 def test_a_hundred_per_cent_is_shown_only_when_it_is_reached(limit: int, used: int) -> None:
-    said = int(fmt.percent(used, limit).split()[0])
-    assert (said >= 100) == (used >= limit)
+    said = fmt.percent(used, limit).split()[0]
+    assert (said != "<1" and int(said) >= 100) == (used >= limit)
+    assert (said == "0") == (used == 0), "what is used is not nothing"
 
 
 def test_a_limit_of_whole_dollars_has_no_cents_and_what_was_spent_has() -> None:

@@ -464,7 +464,7 @@ async def test_stop_wants_a_second_press_and_says_so(story: Story, desk: Desk) -
         taken = []
         await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
         assert [order.verb for order in taken] == ["stop"]
-        await until(pilot, lambda: "stop refused: stop cannot be done here" in shown(pilot.app))
+        await until(pilot, lambda: "stop not done: stop cannot be done here" in shown(pilot.app))
 
 
 async def test_a_plateau_goes_on_with_its_counters_reset(story: Story, desk: Desk) -> None:
@@ -612,10 +612,11 @@ async def test_every_theme_shows_the_same_words(theme: str, story: Story, desk: 
 async def test_no_color_shows_the_same_words(story: Story, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     story.soft()
-    async with desk.app().run_test(size=(120, 36), notifications=True) as pilot:
+    async with desk.app(theme=None).run_test(size=(120, 36), notifications=True) as pilot:
         await settled(pilot)
         await until(pilot, lambda: "73 % SOFT" in shown(pilot.app))
         assert pilot.app.no_color
+        assert pilot.app.theme == "mono", "no grey of a red, which would be dimmer than its text"
 
 
 async def test_s12_the_bell_rings_once_a_notice_and_only_while_nobody_looks(

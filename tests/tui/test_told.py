@@ -73,7 +73,7 @@ def test_a_checkpoint_is_called_by_whole_words() -> None:
 def test_the_task_at_work_is_called_by_its_id_and_its_place_where_that_is_another_number() -> None:
     other = tuple(replace(task, id=f"T{task.id}") for task in a_state().tasks)
     intent = ev.IterationStarted(iteration=7, task="T3", key="k")
-    assert "task T3 · 3 of 5" in plain(header.header(a_view(a_state(tasks=other, intent=intent)), 120))
+    assert "task T3, no. 3 of 5" in plain(header.header(a_view(a_state(tasks=other, intent=intent)), 120))
 
 
 def test_to_drop_a_task_takes_two_presses_and_the_final_check_is_no_task_to_drop() -> None:
@@ -87,6 +87,22 @@ def test_to_drop_a_task_takes_two_presses_and_the_final_check_is_no_task_to_drop
     assert "d again to drop the task" in again
     assert "task 5, Command line" in again
     assert "d park" in text(request.panel(a_view(), request.Docked(last), 80, 5, keys_shown))
+
+
+def test_tampering_shows_the_lines_and_whether_they_were_undone() -> None:
+    hunk = "tests/a.py:2  a test was deleted\n-def test_a():\n+def a():"
+    asked = ev.RequestOpened(id=1, request=RequestKind.TAMPERING, what="go on after tampering?", iteration=3, task=3,
+                             why="tests/a.py:2: a test was deleted", input={"hunk": hunk})  # fmt: skip
+    one = RequestState(id=1, opened=asked, at=NOW)
+    row = ev.Tampered(iteration=3, task=3, paths=("tests/a.py",))
+    for rows, said in (((row,), "1 file put back for the verdict"), ((replace(row, paths=()),), "nothing was undone")):
+        shown = text(request.panel(a_view(found=rows), request.Docked(one), 76, 6, ALL_KEYS))
+        assert "-def test_a():" in shown
+        assert "+def a():" in shown
+        assert said in shown
+        assert "longer" not in shown
+    assert "\n".join(request.whole(a_view(), one)).count("-def test_a():") == 1
+    assert request.title(a_view(), request.Docked(one), 76).startswith("Checks were tampered with")
 
 
 def test_the_whole_of_a_request_has_all_that_the_dock_has() -> None:

@@ -147,7 +147,7 @@ async def test_a_page_says_all_in_any_width() -> None:
             "vim (pid 4242)",
         ):
             assert word in text
-        assert "Task 3: done → pending, its verification is taken back" in text
+        assert "Task 3: passed → open, its verification is taken back" in text
 
 
 async def test_many_files_are_counted_and_a_long_path_keeps_its_end() -> None:

@@ -13,7 +13,7 @@ from proctor.journal import checks
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
 from proctor.units import counted, parse_duration
-from proctor.words import ExitCode, TaskStatus
+from proctor.words import STANDS, ExitCode, TaskStatus
 
 MOST = 20
 """Places of one task that are named; `--json` has more."""
@@ -56,7 +56,6 @@ def _measure(given: argparse.Namespace, seconds: float | None) -> None:
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
     """The report as a table, with the places below each task."""
-    from proctor.tui.wording import STANDS
 
     total = found["caught"]
     yield (

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from proctor.cli.read import print_json
+from proctor.cli.read import must_be_a_project, print_json
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
 from proctor.supervisor.client import Client
-from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import drift_of
 from proctor.text import safe_line
 from proctor.words import ExitCode, Light
@@ -22,7 +21,7 @@ def drift(given: argparse.Namespace) -> int:
         with Client(given.dir) as client:
             found = drift_of(client.state())
     except NoJournal:
-        check_workspace(given.dir)
+        must_be_a_project(given.dir)
         found = drift_of(State())
     if given.json:
         return print_json(found)

@@ -164,7 +164,10 @@ def _ask(client: Client, verb: str, args: dict[str, Any], as_json: bool) -> int:
         return ExitCode.FAULT
     if answer.outcome == "done":
         return _done(client, after, answer.detail or "done", as_json)
-    print(f"proctor: {verb} {answer.outcome}: {answer.detail}", file=sys.stderr)
+    from proctor.tui.wording import OUTCOMES
+
+    became = OUTCOMES.get(answer.outcome, answer.outcome)
+    print(f"proctor: {verb} {became}: {answer.detail}", file=sys.stderr)
     return ExitCode.FAULT if answer.outcome == "lost" else ExitCode.USAGE
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from proctor.errors import UsageError
 from proctor.journal import findings
 from proctor.journal.events import Row, Suspected, Tampered, kind_of
 from proctor.journal.state import RequestState, State, TaskState
@@ -39,7 +40,7 @@ def status(given: argparse.Namespace) -> int:
             state, gauges, alive = client.state(), client.live("gauges"), client.alive()
             seen = [row.event for row in client.rows(0, findings.KINDS)]
     except NoJournal:
-        check_workspace(given.dir)
+        must_be_a_project(given.dir)
         state, gauges, alive, seen = State(workspace=str(given.dir)), {}, False, []
     found = status_of(state, gauges, alive)
     if given.json:
@@ -75,9 +76,15 @@ def status(given: argparse.Namespace) -> int:
             for path in paths:
                 print(f"       {safe_line(path, 4096)}")
     if found["session"] is None:
-        begin = "run" if (given.dir / "proctor.yaml").exists() else "init"
-        print(f"  no session yet: begin with `proctor {begin}`")
+        print("  no session yet: begin with `proctor run`")
     return ExitCode.DONE
+
+
+def must_be_a_project(workspace: Path) -> None:
+    """Raises UsageError for a folder with neither a session nor a contract."""
+    check_workspace(workspace)
+    if not (workspace / "proctor.yaml").exists():
+        raise UsageError(f"{workspace}: no session and no contract here; `proctor init` writes one")
 
 
 def _task(task: TaskState) -> Iterator[str]:

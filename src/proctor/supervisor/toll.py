@@ -14,7 +14,7 @@ from proctor.supervisor import handles
 from proctor.supervisor.authors import Authors, Story, authors, story
 from proctor.text import safe_line
 from proctor.units import counted
-from proctor.words import TaskStatus
+from proctor.words import STANDS, TaskStatus
 
 MOST = 20
 """Paths of one kind that are printed; JSON has all."""
@@ -169,7 +169,8 @@ def counts(changes: Sequence[Change]) -> str:
 def of_task(one: Return) -> str:
     """What becomes of a task."""
     taken = ", its verification is taken back" if one.taken_back else ""
-    return f"task {safe_line(str(one.task), 20)}: {one.now} -> {one.then}{taken}"
+    words = {**STANDS, TaskStatus.FAILED: "failed"}
+    return f"task {safe_line(str(one.task), 20)}: {words[one.now]} -> {words[one.then]}{taken}"
 
 
 def lines(toll: Toll) -> list[str]:

@@ -113,6 +113,8 @@ class ProctorApp(App[int]):
         return {**super().get_theme_variable_defaults(), **ours}
 
     def _default_theme(self) -> str:
+        if self.no_color:
+            return themes.COLOURLESS
         return themes.SIXTEEN if self.console.color_system == "standard" else themes.DEFAULT
 
     def use_theme(self, name: str) -> None:

@@ -97,8 +97,10 @@ def exact(dimension: Dimension, value: int) -> str:
 
 
 def percent(used: int, of: int) -> str:
-    """A share, never rounded up: what is shown as 100 % has been reached."""
+    """A share, never rounded up: what is shown as 100 % has been reached, and what is shown as 0 % is nothing."""
     share = used * 100 // of if of > 0 else 100
+    if used > 0 and not share:
+        return "<1 %"
     return f"{min(share, 9999)} %"
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from proctor.supervisor.toll import Toll
     from proctor.tui.app import ProctorApp
 
-SOON = 0.5
+SOON = 0.15
 """Seconds that something may take without being mentioned."""
 WHY = 15.0
 """Seconds for which it is said why nothing came of a key."""
@@ -98,7 +98,9 @@ class Operator:
         def found(toll: Toll) -> None:
             from proctor.tui.screens.toll import Preview
 
-            if toll.takes_edits:
+            if toll.takes_edits and not self._app.session.in_front:
+                self._app.say("not gone back: edits of yours would go along; the key again shows them", well=False)
+            elif toll.takes_edits:
                 self._app.push_screen(Preview(toll), answered)
             else:
                 answered({})

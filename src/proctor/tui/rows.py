@@ -15,10 +15,11 @@ from proctor.tui.entries import BODY, Entry, Kind, Told, hunk, main_argument, so
 from proctor.tui.glyphs import CHECKPOINT, CLAIM
 from proctor.tui.spans import Role
 from proctor.tui.view import moved
-from proctor.tui.wording import RESPONSES, STANDS, reason, seen_over
+from proctor.tui.wording import OUTCOMES, RESPONSES, reason, seen_over
 from proctor.units import counted, format_duration
 from proctor.words import (
     DROPPED,
+    STANDS,
     CheckpointKind,
     IterationEnd,
     Level,
@@ -210,7 +211,7 @@ def _order_taken(e: ev.OrderTaken) -> Told:
         return None  # their own rows say it
     if e.outcome == "done" and e.verb == "resume":
         return "status", "goes on, by you", Role.STRONG
-    outcome = "" if e.outcome == "done" and e.detail else f" {e.outcome}"
+    outcome = "" if e.outcome == "done" and e.detail else f" {OUTCOMES.get(e.outcome, e.outcome)}"
     return "order", f"{e.verb}{outcome}" + (f": {e.detail}" if e.detail else ""), Role.DIM
 
 

@@ -16,6 +16,8 @@ from proctor.tui.actions import BY_VERB
 
 COLOURS = ("background", "surface", "panel", "text", "dim", "faint", "primary", "attention", "danger", "good")
 DEFAULT = "dark"
+COLOURLESS = "mono"
+"""What is loud by its weight; the greys of another theme's red would be dimmer than its text."""
 SIXTEEN = "sixteen"
 """The terminal's own colours, for terminals that have only sixteen."""
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")

@@ -17,10 +17,20 @@ from proctor.journal.events import Figure, PlateauFired, RolledBack, TaskId
 from proctor.journal.state import CheckpointState, RequestState, State, TaskState
 from proctor.text import safe_line
 from proctor.tui.actions import Need
-from proctor.words import Dimension, Light, RequestKind, SessionStatus, Source, TaskStatus
+from proctor.words import Dimension, Light, RequestKind, SessionStatus, Source, Step, TaskStatus
 
 MOVING = frozenset({SessionStatus.RUNNING, SessionStatus.ASKING, SessionStatus.WAITING})
 """Statuses of a session that is at work or waits inside its work."""
+STEPS: dict[str, str] = {
+    Step.LOAD: "looking",
+    Step.SELECT: "choosing a task",
+    Step.RESERVE: "setting aside",
+    Step.ACT: "at work",
+    Step.JUDGE: "checking",
+    Step.COMMIT: "keeping",
+    Step.DECIDE: "deciding",
+}
+"""What the loop does in each of its steps, as a person would say it."""
 SETTLED = 60_000
 """Milliseconds of active time before a rate is worth a forecast."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -102,8 +112,9 @@ class View:
 
     @property
     def step(self) -> str:
-        """The loop's step now; empty when nothing says."""
-        return safe_line(str(self.loop.get("step") or ""), 12) if self.alive else ""
+        """What the loop does now, in a word; empty when nothing says."""
+        step = str(self.loop.get("step") or "") if self.alive else ""
+        return STEPS.get(step, safe_line(step, 12))
 
     @property
     def current(self) -> TaskId | None:

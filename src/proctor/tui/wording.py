@@ -6,7 +6,7 @@ from proctor.journal.state import State, TaskState
 from proctor.text import safe_line
 from proctor.tui.format import LABEL
 from proctor.units import counted
-from proctor.words import DROPPED, Dimension, Response, Rule, TaskStatus, Verdict
+from proctor.words import DROPPED, STANDS, Dimension, Response, Rule, TaskStatus, Verdict
 
 RULES = {
     Rule.NO_CHANGE: "no check changed its answer",
@@ -26,6 +26,10 @@ RESPONSES = {
 }
 
 
+OUTCOMES = {"done": "done", "refused": "not done", "lost": "came too late", "expired": "came too late"}
+"""What became of an order."""
+
+
 def seen_over(rule: Rule, window: int) -> str:
     """What a rule saw, and over how many iterations; a run that stands may be told by its tasks or its budget too."""
     return RULES[rule] if rule is Rule.STALLED else f"{RULES[rule]}, {counted(window, 'iteration')}"
@@ -35,7 +39,7 @@ _WHY = {
     "provider_limit": "the provider's limit is reached; it goes on by itself",
     "unpriced": "tokens were used for which no price is known",
     "disk": "the disk is full",
-    "tampering": "the worker touched the oracle",
+    "tampering": "the worker tampered with the checks",
     "links": "files with a second name are to stay as they are",
 }
 _ERRORS = {
@@ -48,16 +52,6 @@ _ERRORS = {
     "oracle": "the checks cannot be run",
     "disk": "the disk is full",
 }
-
-
-STANDS = {
-    TaskStatus.DONE: "passed",
-    TaskStatus.BLOCKED: "set aside",
-    TaskStatus.REVIEW: "needs you",
-    TaskStatus.PENDING: "open",
-    TaskStatus.FAILED: "open",
-}
-"""Where a task stands, in words."""
 
 
 def stands(task: TaskState) -> str:

@@ -8,12 +8,15 @@ from proctor.text import safe_line
 from proctor.tui.spans import Line, Role, cut, line, shorten, wrap
 from proctor.tui.view import View
 from proctor.units import counted
+from proctor.words import TaskStatus
 
 ABOUT = (
     "Of each verified change one part after the other is taken out, and its check is run on what is left.",
     "A part without which it passes is verified by nothing.",
 )
-HOW = "It is done in a session's idle time, or by `proctor audit` once no session runs here."
+HOW = (
+    "What is not measured yet is measured in a session's idle time, or at once by `proctor audit` when none runs here."
+)
 _SHARE, _TRIED = 6, 16
 
 
@@ -24,7 +27,8 @@ def page(view: View, room: int) -> list[Line]:
         return [line(("No session.", Role.DIM))]
     known = {one.task: one for one in checks.audits(state)}
     found = [line((checks.said(state).capitalize() + ".", Role.STRONG)), ()]
-    said = (*ABOUT, *(() if known else (HOW,)))
+    left = any(task.status is TaskStatus.DONE and task.checks and task.id not in known for task in state.tasks)
+    said = (*ABOUT, *((HOW,) if left or not known else ()))
     found += [*(line((row, Role.DIM)) for one in said for row in wrap(one, room, 3)), ()]
     for task in state.tasks:
         one = known.get(task.id) or checks.unmeasured(task)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proctor.budget.thresholds import level_of
 from proctor.tui import format as fmt
-from proctor.tui.spans import Line, Role, join, line, pad, spread, width
+from proctor.tui.spans import Line, Role, cut, join, line, pad, spread, width
 from proctor.tui.view import View
 from proctor.units import counted
 from proctor.words import Dimension, Level, SessionStatus, Source
@@ -107,7 +107,7 @@ def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int, steady: int
         return [line(("No ceiling is known yet.", Role.DIM)), line(("`proctor check` says what the", Role.DIM)),
                 line(("contract asks for.", Role.DIM))]  # fmt: skip
     paced = room >= PACED + 32
-    tail = _tail(view, gauges, paced=paced)
+    tail = [cut(row, room) for row in _tail(view, gauges, paced=paced)]
     marks = view.state.alert, view.state.soft
     bars = max(0, min(len(gauges), rows - len(gauges) - TAIL))
     airy = 3 * len(gauges) - 1 + TAIL <= min(rows, steady or rows)
@@ -171,7 +171,7 @@ def _tail(view: View, gauges: Sequence[Gauge], *, paced: bool) -> list[Line]:
     dimensions = (*(gauge.dimension for gauge in gauges), Dimension.TOKENS)
     burning = next((dimension for dimension in dimensions if pace(view, dimension)), None)
     if burning and not paced:
-        what = f" {fmt.LABEL[burning]} {_mark(view, burning)}".rstrip()
+        what = f" {_NAME[burning]} {_mark(view, burning)}".rstrip()
         found.append(line(("burn     ", Role.DIM), pace(view, burning), (what, Role.DIM)))
     left = {g.dimension: s for g in gauges if g.level is not Level.HARD and (s := view.rate("exhaustion", g.dimension))}
     if left and view.status is SessionStatus.RUNNING and view.settled:

@@ -82,7 +82,7 @@ def _task(view: View, state: State) -> str:
     if place is None:
         return f"{view.verified} of {total} verified"
     number = safe_line(str(view.current), 12)
-    return f"task {number} of {total}" if number == str(place) else f"task {number} · {place} of {total}"
+    return f"task {number} of {total}" if number == str(place) else f"task {number}, no. {place} of {total}"
 
 
 def cautions(state: State) -> list[tuple[str, Role]]:

@@ -12,8 +12,8 @@ from proctor.tui.spans import Line, Role, fit, line
 from proctor.tui.view import View
 from proctor.words import Level, Light, SessionStatus
 
-MATTERS = 5
-"""The rank of what there is reason to look at now."""
+MATTERS = 9
+"""The rank, after the keys that act on the session, of what there is reason to look at now."""
 
 
 def matters(view: View) -> frozenset[str]:

@@ -11,6 +11,7 @@ import msgspec
 
 from proctor.approvals.requests import UNSURE, argument, parts
 from proctor.journal.encoding import encode_json
+from proctor.journal.events import RequestOpened, Tampered
 from proctor.journal.state import RequestState
 from proctor.text import safe_line
 from proctor.tui import format as fmt
@@ -54,7 +55,7 @@ _TITLES = {
     RequestKind.HOST: "A host is asked for",
     RequestKind.EXTENSION: "A ceiling is reached",
     RequestKind.PLATEAU: "No advancement",
-    RequestKind.TAMPERING: "The oracle was touched",
+    RequestKind.TAMPERING: "Checks were tampered with",
     RequestKind.CONFLICT: "A check is called wrong",
     RequestKind.PLAN_ROT: "The plan names what is gone",
     RequestKind.REVIEW: "A task needs you",
@@ -84,7 +85,7 @@ def title(view: View, docked: Docked, room: int) -> str:
     opened = docked.request.opened
     place = f"{docked.place} of {docked.of}" if docked.of > 1 else ""
     parts = (
-        (0, _TITLES[opened.request]),
+        (0, _titled(opened)),
         (1, fmt.lasting((view.now - docked.request.at).total_seconds())),
         (3, "paused too" if view.paused else "worker frozen" if view.frozen else ""),
         (2, place),
@@ -92,6 +93,12 @@ def title(view: View, docked: Docked, room: int) -> str:
     fields = [(rank, line(part)) for rank, part in parts]
     kept = choose(fields, room, 3)
     return " · ".join(plain(field[1]) for field, keep in zip(fields, kept, strict=True) if keep)
+
+
+def _titled(opened: RequestOpened) -> str:
+    if opened.request is RequestKind.TAMPERING and "suspicious" in opened.what:
+        return "A suspicious change"
+    return _TITLES[opened.request]
 
 
 def answers(request: RequestState) -> Answers:
@@ -113,6 +120,8 @@ def subject(request: RequestState) -> tuple[str, str]:
     if opened.tool:
         return opened.tool, argument(opened.tool, opened.input) or opened.what
     hunk = opened.input.get("hunk")
+    if opened.request is RequestKind.TAMPERING:  # its answers say what is asked
+        return "", hunk if isinstance(hunk, str) and hunk else opened.what
     return str(opened.request), f"{opened.what}\n{hunk}" if isinstance(hunk, str) and hunk else opened.what
 
 
@@ -129,7 +138,7 @@ def panel(view: View, docked: Docked, room: int, rows: int, keys: dict[str, str]
     """The request in at most `rows` rows: what, why, answers. What is cut, or cannot be seen, is said."""
     request = docked.request
     word, text = subject(request)
-    head = line((f"#{request.id} ", Role.DIM), (f"{safe_line(word, 24)}  ", Role.STRONG))
+    head = line((f"#{request.id} ", Role.DIM), (f"{safe_line(word, 24)}  " if word else " ", Role.STRONG))
     space, left = max(10, room - width(head)), rows - 1
     notes = [(said, role) for said, role in ((_why(view, request), Role.DIM), (_runs(request), Role.TEXT)) if said]
     if _hidden(text):
@@ -229,11 +238,26 @@ def _why(view: View, request: RequestState) -> str:
     if opened.agent:
         said.append(f"sub-agent {safe_line(opened.agent, 24)}")
     figure = view.figures.get(opened.dimension) if opened.dimension else None
-    if opened.why:
+    if opened.request is RequestKind.TAMPERING:
+        said += _undone(view, opened)
+    hunk = str(opened.input.get("hunk") or "")
+    if hunk and opened.why.startswith(hunk.partition("  ")[0]):
+        pass  # it says what stands above the lines
+    elif opened.why:
         said.append(safe_line(opened.why, 300))
     elif opened.dimension and figure and view.state and (limit := view.state.limit(opened.dimension)):
         said.append(f"{fmt.amount(opened.dimension, figure.used)} of {fmt.limit(opened.dimension, limit)} used")
     return " · ".join(said)
+
+
+def _undone(view: View, opened: RequestOpened) -> list[str]:
+    """What became of a change to the checks."""
+    rows = [one for one in view.found if one.iteration == opened.iteration]
+    row = next((one for one in rows if isinstance(one, Tampered)), None)
+    if row is None or not row.paths:
+        return ["it stands in the tree: nothing was undone"] if rows else []
+    rest = "; the rest stands in the tree" if row.own else ""
+    return [f"{counted(len(row.paths), 'file')} put back for the verdict{rest}"]
 
 
 def _keys(view: View, docked: Docked, room: int, keys: dict[str, str]) -> Line:
@@ -267,7 +291,7 @@ def whole(view: View, request: RequestState) -> list[str]:
     found += [_why(view, request), ""] if _why(view, request) else []
     if len(pieces := parts_of(request)) > 1:
         found += [f"{_counted(pieces)}:", *(f"- {piece}" for piece in pieces if piece != UNSURE), ""]
-    asked = opened.tool or _TITLES[opened.request]
+    asked = opened.tool or _titled(opened)
     found += [f"{asked} · asked {fmt.ago(request.at, view.now)}, in iteration {opened.iteration}", ""]
     for name, value in opened.input.items():
         if len(opened.input) > 1 or not subject(request)[1].endswith(str(value)):

@@ -27,14 +27,18 @@ def title(toll: Toll, now: datetime) -> str:
     return f"Back to {strip.name(toll.target)} · {fmt.ago(toll.target.at, now)}"
 
 
-def page(toll: Toll, room: int, undo: str) -> list[Line]:
-    """All that it would take. `undo` is the key that brings it back."""
+def page(toll: Toll, room: int, undo: str, *, at_work: bool = False) -> list[Line]:
+    """All that it would take. `undo` is the key that brings it back; `at_work` says that a worker is."""
     edits = counted(len(toll.mine) + len(toll.both), "edit")
     kept = f"All is kept first, {undo} brings it back." + (
         " With k yours stays and the rest goes." if toll.others else ""
     )
     said = [line((row, Role.ATTENTION)) for row in wrap(f"Going back takes {edits} of yours along.", room, 2)]
     said += [line((row, Role.DIM)) for row in wrap(kept, room, 3)]
+    if at_work:
+        said += [
+            line((row, Role.DIM)) for row in wrap("The worker at work is ended first; a new one begins there.", room, 2)
+        ]
     said += _files("Yours, written since then", toll.of(toll.mine), room)
     said += _files("Yours, and a worker wrote them too", toll.of(toll.both), room)
     rest = [(of_task(one).replace("->", "→").capitalize(), Role.TEXT) for one in toll.tasks]

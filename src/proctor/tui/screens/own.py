@@ -34,9 +34,12 @@ def inspect(screen: Session) -> None:
 
 
 def diff(screen: Session) -> None:
-    """The patch since the last good checkpoint (where that is nothing, since the start), as soon as it is known."""
+    """The patch since the last good checkpoint (where that is nothing, since the start), as soon as it is known, unless
+    something else was opened meanwhile."""
 
     def show(patch: str) -> None:
+        if not screen.in_front:
+            return
         raw = patch.split("\n") if patch.strip() else ["Nothing has changed."]
         screen.app.push_screen(Reading("What changed", raw, patch_line, key=screen.proctor.key_of("diff")))
 

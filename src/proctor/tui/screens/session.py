@@ -120,7 +120,8 @@ class Session(Screen[None]):
         return cast("ProctorApp", self.app)
 
     @property
-    def _in_front(self) -> bool:
+    def in_front(self) -> bool:
+        """Whether nothing lies over it."""
         stack = self.app.screen_stack
         return bool(stack) and stack[-1] is self
 
@@ -200,7 +201,7 @@ class Session(Screen[None]):
     def _log_words(self) -> tuple[str, str]:
         """What the log is about now, and whether it follows."""
         log, view = self.log_view, self.proctor.view
-        title = " · ".join(word for word in (view.step, "frozen" if view.frozen else "") if word)
+        title = "frozen" if view.frozen else view.step
         return title, "following" if log.following else (f"held · {log.new:,} new" if log.new else "held")
 
     def _title_log(self) -> None:
@@ -229,7 +230,7 @@ class Session(Screen[None]):
 
     def keys(self) -> dict[str, str]:
         """The verbs whose keys work now: none while something lies over the session."""
-        return self.offered_keys() if self._in_front else {}
+        return self.offered_keys() if self.in_front else {}
 
     def offered_keys(self) -> dict[str, str]:
         """The verbs that can be done here and now, and how their keys are shown."""
@@ -257,7 +258,7 @@ class Session(Screen[None]):
         """A way through the past that is not there says so; every other key that is not offered does nothing."""
         for verb, said in _NOTHING.items():
             pressed = self.proctor.key_of(verb) in (event.key, event.character)
-            if pressed and self._in_front and self.proctor.view.state and verb not in self.keys():
+            if pressed and self.in_front and self.proctor.view.state and verb not in self.keys():
                 self.say(said, well=True, seconds=SECONDS)
 
     def act(self, verb: str) -> None:
@@ -323,11 +324,11 @@ class Session(Screen[None]):
             for row in wrap(said.text, width - 2, 3)
         ]
         if found:
-            return found if self._in_front else found[-1:]
+            return found if self.in_front else found[-1:]
         return [strip.strip(self.proctor.view, width, self.keys())]
 
     def _footer(self, width: int, _: int) -> list[Line]:
-        if not self._in_front and (stack := self.app.screen_stack):
+        if not self.in_front and (stack := self.app.screen_stack):
             return [overlay(getattr(stack[-1], "keys_shown", _PALETTE_KEYS), width)]
         stop, folded = self.proctor.operator.stop_armed, self.dock.minimised
         return [footer(self.keys(), width, armed_stop=stop, first=matters(self.proctor.view), folded=folded)]

@@ -67,4 +67,6 @@ class Preview(ModalScreen[dict[str, bool] | None]):
             self.dismiss(arguments)
 
     def _lines(self, width: int, _: int) -> list[Line]:
-        return panel.page(self._toll, width, self.proctor.key_of("undo"))
+        view = self.proctor.view
+        at_work = view.alive and bool(view.worker.get("alive"))
+        return panel.page(self._toll, width, self.proctor.key_of("undo"), at_work=at_work)
