@@ -145,23 +145,27 @@ def list_sessions(given: argparse.Namespace) -> int:
 def approvals(given: argparse.Namespace) -> int:
     """What waits for the operator."""
     with Client(given.dir) as client:
-        waiting = client.state().open_requests
+        state = client.state()
+    waiting = state.open_requests
     if given.json:
         return print_json([msgspec.to_builtins(request) for request in waiting])
     for one in waiting:
         print(f"#{one.id}  {safe_line(one.opened.what, 200)}  {safe_line(one.opened.why, 200)}".rstrip())
-        for line in asked(one, given.dir):
+        for line in asked(one, given.dir, state):
             print(line)
     if not waiting:
         print("nothing waits for you")
     return ExitCode.DONE
 
 
-def asked(request: RequestState, workspace: Path) -> Iterator[str]:
-    """What goes below a request, in lines: by whom it is asked, what it comes to, and the commands that answer it."""
+def asked(request: RequestState, workspace: Path, state: State) -> Iterator[str]:
+    """What goes below a request, in lines: what it is about, by whom it is asked, what it comes to, and the commands
+    that answer it."""
     from proctor.approvals.requests import parts
 
     opened = request.opened
+    if not opened.tool and (task := state.task(opened.task)):
+        yield f"    task {safe_line(str(task.id), 20)} is: {safe_line(task.task, 200)}"
     if isinstance(hunk := opened.input.get("hunk"), str) and not opened.tool:
         yield from (f"    {line}" for line in safe_block(hunk, lines=20, limit=160).splitlines())
     if opened.agent:

@@ -280,11 +280,12 @@ def _follow(client: Client, started: Started, after: int, *, as_json: bool, wait
 
 def print_question(client: Client, number: int) -> None:
     """Why a request that waits is asked, and the commands that answer it."""
-    request = client.state().request(number)
+    state = client.state()
+    request = state.request(number)
     if request is None or request.outcome is not None:
         return
     why = [f"    {safe_line(request.opened.why, 300)}"] if request.opened.why else []
-    print("\n".join((*why, *asked(request, client.workspace))))
+    print("\n".join((*why, *asked(request, client.workspace, state))))
 
 
 def needs_a_person(state: State, wait: float | None) -> ExitCode | None:
