@@ -1,4 +1,4 @@
-"""Expected values outside of assertions: snapshots, golden files, and examples in documentation."""
+"""Expected values outside of assertions: snapshots, golden files, data of tests, and examples in documentation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from proctor.oracle.gaming import rows
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.regions import Region
 from proctor.oracle.gaming.tokens import Token, lexed
@@ -22,13 +23,19 @@ _ASKS = re.compile(r"^(\s*)>>> (.*)$")
 _MORE = re.compile(r"^\s*\.\.\. ?(.*)$")
 _OWNER = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)")
 _LINES = 200
+_SHOWN = 60
 _ENDS = re.compile(r"^\s*>>>|^\s*(?:\"\"\"|''')|.*(?:\"\"\"|''')$")
 _DOC = re.compile(r"^\s*//[/!] ?(.*)$")
 _ITEM = re.compile(r"\b(?:fn|struct|enum|trait|mod|macro_rules!)\s+(\w+)")
 
 
 def is_golden(path: str) -> bool:
-    """Whether a file holds what tests compare with."""
+    """Whether a file holds what tests compare with, or read."""
+    return _is_whole(path) or rows.is_data(path)
+
+
+def _is_whole(path: str) -> bool:
+    """Whether all that a file holds is what tests compare with."""
     pure = PurePosixPath(path)
     kept = not _FOLDERS.isdisjoint(pure.parts[:-1])
     return pure.suffix in _SUFFIXES or ".approved." in pure.name or (pure.suffix in _DATA and kept)
@@ -38,7 +45,10 @@ def look(changes: Sequence[Change], failed: Collection[str], is_fair: Callable[[
     """Snapshots and golden files that were there and hold something else. `is_fair` says of two texts whether the one
     may stand for the other where no test of it failed."""
     for change in changes:
-        if not is_golden(change.path) or change.before is None or change.after is None:
+        if change.before is None or change.after is None:
+            continue
+        if not _is_whole(change.path):
+            yield from _data(change, is_fair) if rows.is_data(change.path) else ()
             continue
         was, now = _entries(change.path, change.before), _entries(change.path, change.after)
         for name in was.keys() & now.keys():
@@ -52,6 +62,18 @@ def look(changes: Sequence[Change], failed: Collection[str], is_fair: Callable[[
             line = next((n for n, text in change.added if text.strip() in now[name]), change.first)
             why = f"{name or 'the file'}: what is expected {said} is another"
             yield replace(found(change, Gaming.ASSERTION, weight, line, why, gone=not change.added), test=name)
+
+
+def _data(change: Change, is_fair: Callable[[str, str], bool]) -> Iterator[Found]:
+    """Values of test data that are others. New rows are nobody's but the worker's."""
+    changed = rows.changed(change)
+    other = [(was, now) for was, now in changed if sorted(was.split()) == sorted(now.split()) or not is_fair(was, now)]
+    if other:
+        (was, now), more = other[0], f", and {len(other) - 1} more" if len(other) > 1 else ""
+        line = next((n for n, text in change.added if now and now.split()[0] in text), change.first)
+        why = f"data that tests read has {now[:_SHOWN] or 'nothing'} in place of {was[:_SHOWN]}{more}"
+        one = found(change, Gaming.ASSERTION, Weight.SUSPICION, line, why, gone=not change.added)
+        yield replace(one, test="")
 
 
 def _entries(path: str, text: str) -> dict[str, str]:
