@@ -30,7 +30,7 @@ def test_every_change_is_told_once_whichever_row_and_place_it_was_found_at() -> 
     rows = (tampered(1, one, replace(one, line=3)), tampered(2, one), tampered(3, paths=("tests/new.py",)))
     told = findings.told(State(), rows)
     assert [(row.iteration, row.where) for row in told] == [
-        (3, "tests/new.py  added"),
+        (3, "tests/new.py  new in a protected place"),
         (2, "a.py:2  leaves"),
     ]
     (first,) = findings.told(State(), rows[:1])
@@ -45,4 +45,4 @@ def test_what_a_rollback_took_back_is_gone_until_it_is_undone() -> None:
     assert findings.taken_back(replace(state, rollbacks=(back, undone)), (1, 2, 3, 4)) == frozenset()
     assert findings.taken_back(replace(state, rollbacks=(replace(back, paths=("a",)),)), (2,)) == frozenset()
     (gone,) = findings.told(replace(state, rollbacks=(back,)), (tampered(3, paths=("x",)),))
-    assert gone.where == "x  added  (taken back since)"
+    assert gone.where == "x  new in a protected place  (taken back since)"

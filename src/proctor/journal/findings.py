@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from proctor.journal.events import Finding, Suspected, Tampered
 from proctor.journal.state import State
+from proctor.words import TamperKind
 
 KINDS = ("tampered", "suspected")
 """The rows that hold findings."""
 Found = Tampered | Suspected
+TAMPERED: dict[str, str] = {
+    TamperKind.CHANGED: "frozen files changed",
+    TamperKind.ADDED: "new in a protected place",
+    TamperKind.INSTALLED: "changed in what checks borrow",
+    TamperKind.SHADOWS: "shadows a module that checks or runners import",
+    TamperKind.RUNNER: "new, and a runner would pick it up",
+}
+"""What was done to frozen files, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,9 @@ class Told:
     @property
     def where(self) -> str:
         """Each place with what is found there, and whether it is still in the tree."""
-        said = "; ".join(dict.fromkeys(f"{one.where}  {one.why or one.kind}" for one in self.findings))
+        said = "; ".join(
+            dict.fromkeys(f"{one.where}  {one.why or TAMPERED.get(one.kind, one.kind)}" for one in self.findings)
+        )
         return said + ("  (taken back since)" if self.gone else "")
 
 

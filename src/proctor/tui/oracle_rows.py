@@ -5,18 +5,12 @@ from __future__ import annotations
 import shlex
 
 from proctor.journal import events as ev
+from proctor.journal.findings import TAMPERED
 from proctor.text import CUT
 from proctor.tui.entries import Told, hunk, some
 from proctor.tui.spans import Role
-from proctor.words import Phase, TamperKind, Verdict
+from proctor.words import Phase, Verdict
 
-_TAMPERED: dict[str, str] = {
-    TamperKind.CHANGED: "frozen files changed",
-    TamperKind.ADDED: "new in a protected place",
-    TamperKind.INSTALLED: "changed in what checks borrow",
-    TamperKind.SHADOWS: "shadows a module that checks or runners import",
-    TamperKind.RUNNER: "new, and a runner would pick it up",
-}
 _VERDICT_ROLE = {Verdict.PASSED: Role.GOOD}
 
 
@@ -65,7 +59,7 @@ def oracle_frozen(e: ev.OracleFrozen) -> Told:
 def tampered(e: ev.Tampered) -> Told:
     kinds = dict.fromkeys(e.kinds) if len(e.kinds) == len(e.paths) else ()
     grouped = [(kind, tuple(p for p, k in zip(e.paths, e.kinds, strict=True) if k == kind)) for kind in kinds]
-    said = "; ".join(f"{_TAMPERED.get(kind, kind)}: {some(paths)}" for kind, paths in grouped)
+    said = "; ".join(f"{TAMPERED.get(kind, kind)}: {some(paths)}" for kind, paths in grouped)
     told = [f"undone for the verdict: {said or some(e.paths)}"] if e.paths else []
     told += [_findings(e.findings, e.more)] if e.findings else []
     return "tamper", "; ".join(told), Role.DANGER
@@ -77,10 +71,10 @@ def suspected(e: ev.Suspected) -> Told:
 
 def _findings(findings: tuple[ev.Finding, ...], more: int) -> str:
     """The first findings, each with its line, and the kinds of the others."""
-    told = [f"{one.where}: {one.why or _TAMPERED.get(one.kind, one.kind)}" + (f" » {one.text}" if one.text else "")
+    told = [f"{one.where}: {one.why or TAMPERED.get(one.kind, one.kind)}" + (f" » {one.text}" if one.text else "")
             for one in findings[:2]]  # fmt: skip
     left = len(findings) - len(told) + more
-    kinds = ", ".join(dict.fromkeys(_TAMPERED.get(one.kind, one.kind.replace("_", " ")) for one in findings[2:]))
+    kinds = ", ".join(dict.fromkeys(TAMPERED.get(one.kind, one.kind.replace("_", " ")) for one in findings[2:]))
     return "; ".join(told) + (f"; and {left:,} more" + (f": {kinds}" if kinds else "") if left else "")
 
 
