@@ -21,8 +21,8 @@ _SETTINGS = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(r"""("[^"\n]*+"|'[^'\n]*+'|[^\s\[\]{}(),:;=<>|"'#]++)\s*+([:=])?""")
-_MOST = 200
-"""Rows that are held against each other."""
+_MOST, _AMONG = 20, 400
+"""Rows that are gone, and new ones, that are held against each other."""
 
 Item = tuple[str, str]
 """A value, and the name that it has in its row; "" for none."""
@@ -50,7 +50,7 @@ def changed(change: Change) -> Iterator[tuple[str, str]]:
     """The values of rows that were there and are others now, each with what stands in their place; "" where all rows
     are gone. More rows, more values in a row, other names and another order change nothing."""
     before, after = (Counter(rows(change.path, text or "")) for text in (change.before, change.after))
-    gone, come = list((before - after).elements())[:_MOST], list((after - before).elements())[:_MOST]
+    gone, come = list((before - after).elements())[:_MOST], list((after - before).elements())[:_AMONG]
     if before and not after:
         yield " ".join(value for _, value in gone[0].items), ""
     for was in gone:
