@@ -32,6 +32,8 @@ LABELS = {
     Drift.BUDGET_RUNAWAY: "runaway",
 }
 """A light in a narrow column."""
+_ROOMY = 40
+"""Cells in which the beginning of a reason says enough."""
 _COLUMN = max(map(len, LABELS.values())) + 2
 HUNK = "│"
 """Before the lines of a change."""
@@ -198,8 +200,8 @@ def _light(one: drift.Reading, room: int) -> Line:
     head = line((f"{glyph} {LABELS[one.drift].ljust(_COLUMN - 2)} ", role))
     why, left = safe_line(one.why.split("; ")[0] if one.light is Light.QUIET else one.why, 300), room - width(head)
     bare = why.partition(" (")[0]
-    ways = (why, bare, bare.replace(" claims", "").replace(" claim", ""))
-    said = next((way for way in ways if width(line(way)) <= left), why)
+    short = bare.replace(" claims", "").replace(" claim", "").removeprefix("checks were ")
+    said = next((way for way in (why, bare) if width(line(way)) <= left), why if left >= _ROOMY else short)
     return line(head, ("".join(wrap(said, left, 1)), role))
 
 
