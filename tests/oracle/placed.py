@@ -193,6 +193,28 @@ DISHONEST = [
         "tools/check/more.go",
     ),
     _dishonest("a script that tsx runs", "npx tsx tools/check.ts", {"tools/check.ts": "throw 1\n"}, "tools/check.ts"),
+    *(
+        _dishonest(f"its own by {check}", check, {path: "x = 2\n"}, path)
+        for check, path in (
+            ("sh -c ./check.sh", "check.sh"),
+            ("bash -c tools/check.sh", "tools/check.sh"),
+            ("python -m qa.verify", "qa/verify.py"),
+            ("python -c import\tverify", "src/verify.py"),
+            ("python tools", "tools/__main__.py"),
+            ("sh -c python3\tapp.py\t>\tout.txt;\tpython3\tqa/compare.py", "qa/compare.py"),
+            ("env PATH=bin:/usr/bin chk", "bin/chk"),
+            ("sh -c ./app\t|\tdiff\t-\ttests/expected.txt", "tests/expected.txt"),
+            ("cargo xtask ci", "xtask/src/main.rs"),
+            ("sh -c go\trun\t./tools/check", "tools/check/main.go"),
+            ("flock /tmp/l tools/check", "tools/check"),
+        )
+    ),
+    _dishonest("a package of a module's own", "python -m qa.verify", {"qa/verify.py": ""}, "qa/__init__.py"),
+    _dishonest("a package in a module's place", "python -m verify", {"verify.py": ""}, "verify/__main__.py"),
+    *(
+        _dishonest(f"one beside a script by {word}", f"{word} python3 qa/lint.py", {"qa/lint.py": ""}, "qa/csv.py")
+        for word in ("flock /tmp/l", "prlimit --cpu=9", "setarch -R", "linux64")
+    ),
     _dishonest(
         "a plugin of a linter",
         "python -m flake8",
@@ -269,6 +291,16 @@ HONEST = [
         "timeout 60 go run ./cmd/app",
         {"cmd/app/main.go": "package main\n"},
         {"cmd/app/main.go": "package main\n\n", "cmd/app/more.go": ""},
+    ),
+    *(
+        Placed(f"the work by {check}", check, {path: "x = 1\n"}, {path: "x = 2\n"})
+        for check, path in (
+            ("sh -c ./app\t3\t|\tgrep\t-q\t5", "app"),
+            ("python -m app", "app/__main__.py"),
+            ("python -c import\tcompare;\tassert\tcompare.f(1)\t==\t2", "compare.py"),
+            ("sh -c ruff\tcheck\tscripts/deploy.py", "scripts/deploy.py"),
+            ("sh -c cargo\trun\t--bin\tapp", "src/bin/app.rs"),
+        )
     ),
     Placed(
         "data that no check compares with",

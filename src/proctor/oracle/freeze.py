@@ -31,8 +31,8 @@ from proctor.oracle.frozen import (
     write_whole,
 )
 from proctor.oracle.recording import Recorder, unreadable
-from proctor.oracle.toolchains import discovery, doctests, loaders, mentions, settings, starts
-from proctor.oracle.toolchains.commands import named_paths, own_scripts, runs_scripts
+from proctor.oracle.toolchains import claims, discovery, doctests, loaders, mentions, settings, starts
+from proctor.oracle.toolchains.commands import own_scripts
 from proctor.text import safe_line
 from proctor.trees import remove_tree
 
@@ -209,7 +209,7 @@ def _starts(
     """The folders that unwatched checks, and the scripts that these name, let Python import from first."""
     told = [one for argv in checks if (one := starts.of_check(argv)).gone]
     found = {place for one in told for place in one.resolve("", tree.folders, tree.homes)}
-    scripts = recorder.reached | {path for argv in checks for path in _named(argv)}
+    scripts = recorder.reached | {path for argv in checks for path in claims.named(argv)}
     for item in items if told else ():
         if item is None or item.link is not None:
             continue
@@ -233,16 +233,9 @@ def _documents(
 
 def _of_checks(workspace: Path, checks: Iterable[Sequence[str]], earlier: Frozen | None) -> set[str]:
     """The paths that checks name as their own, and what stands where a pattern is named that was not named before."""
-    named = {name for argv in checks for name in _named(argv)}
+    named = {name for argv in checks for name in claims.named(argv)}
     patterns = {path for path in named if "*" in path} - set(earlier.named if earlier else ())
     return named | {path for pattern in patterns for path in glob(pattern, root_dir=workspace)}
-
-
-def _named(argv: Sequence[str]) -> Iterator[str]:
-    """The paths that a check's command names as its own."""
-    commands = " ; ".join(word for word in argv if " " in word or runs_scripts(argv))
-    paths = (path for path in named_paths(argv) if "*" not in path or mentions.is_of_checks(path.rpartition("/")[0]))
-    yield from map(os.path.normpath, (*paths, *mentions.scripts(commands)))
 
 
 def _is_silent(place: Path) -> bool:

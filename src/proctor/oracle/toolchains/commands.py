@@ -25,7 +25,9 @@ _LAUNCHER_VALUES = frozenset(
 )
 _RUN_SCRIPTS = frozenset({"coverage", "cProfile", "profile", "trace", "pdb", "scalene", "viztracer", "pyinstrument"})
 _SCRIPT_PROGRAMS = frozenset(
-    "deno bun bunx npx pnpx tsx ts-node java julia swift dart elixir groovy kotlin scala php perl".split()  # noqa: SIM905
+    """deno bun bunx npx pnpx tsx ts-node java julia swift dart elixir groovy kotlin scala php perl flock prlimit
+    setarch linux32 linux64 unshare chroot systemd-run su runuser xargs parallel watch script expect strace perf
+    hyperfine""".split()  # noqa: SIM905 - a list to read
 )
 _PATH = "PYTHONPATH="
 _AMOUNT = re.compile(r"[\d.]+[smhd]?")
@@ -191,10 +193,6 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
     A file that some other command is told of, such as a linter's, may as well be the work itself.
     """
     yield from own_scripts(argv)
-    if (at := next((at for at, word in enumerate(argv) if _name(word) == "go"), None)) is not None and "run" in argv[
-        at:
-    ]:
-        yield from (f"{word}/*.go" for word in argv[argv.index("run", at) + 1 :][:1])
     runner = find_runner(argv, {})
     node = next((at + 1 for at, word in enumerate(argv) if _name(word) in _NODE_RUNNERS), len(argv))
     for word in argv[runner.at + runner.words if runner else node :]:
@@ -207,11 +205,20 @@ def named_paths(argv: Sequence[str]) -> Iterator[str]:
 
 def own_scripts(argv: Sequence[str]) -> Iterator[str]:
     """The program of the workspace that an argv starts, and the script that it hands to an interpreter."""
-    if argv and "/" in argv[at := program_at(argv)]:
-        yield argv[at]
+    at = program_at(argv)
+    for program in argv[at : at + 1]:
+        yield from [program] if "/" in program else (f"{folder}/{program}" for folder in _path(argv[:at]))
     interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
     if interpreter is not None and (script := script_of(argv[interpreter + 1 :])):
         yield script
+
+
+def _path(words: Sequence[str]) -> Iterator[str]:
+    """The folders of the workspace in which programs are looked for, as words before a program tell."""
+    for word in words:
+        if word.startswith("PATH="):
+            folders = (re.sub(r"^(?:\$PWD|\$\(pwd\))/", "", one) for one in word.removeprefix("PATH=").split(":"))
+            yield from (one for one in folders if one and one[0] not in "/$~")
 
 
 def runs_scripts(argv: Sequence[str]) -> bool:
@@ -221,8 +228,8 @@ def runs_scripts(argv: Sequence[str]) -> bool:
 
 def program_at(argv: Sequence[str]) -> int:
     """Where the program stands that an argv runs in the end: behind launchers with what these are told."""
-    at = 0
-    while _name(argv[at]) in _LAUNCHERS:
+    at = next((at for at, word in enumerate(argv) if not _ASSIGNMENT.fullmatch(word)), len(argv))
+    while at < len(argv) and _name(argv[at]) in _LAUNCHERS:
         valued = False
         for after, word in enumerate(argv[at + 1 :], at + 1):
             plain = not (valued or word.startswith("-") or _ASSIGNMENT.fullmatch(word) or _AMOUNT.fullmatch(word))

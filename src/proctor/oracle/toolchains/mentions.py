@@ -97,7 +97,7 @@ def named(path: str, data: bytes) -> Iterator[str]:
         if _STARTS.search(command):
             yield from _TOLD.findall(command)
     yield from scripts(text)
-    yield from (found for found in _DATA.findall(text) if _is_expected(found))
+    yield from expected(text)
     text = _DEFAULT.sub(r"\1", text)
     if folder and is_shell(path, data):  # at the top it may be the work
         yield from (f"{folder}/{found}" for words in _SOURCED.findall(text) for found in _sourced(words))
@@ -114,6 +114,11 @@ def named(path: str, data: bytes) -> Iterator[str]:
 def _is_expected(path: str) -> bool:
     """Whether a check compares with this."""
     return bool(_EXPECTED & set(re.split(r"[-_./]", path.lower())))
+
+
+def expected(text: str) -> Iterator[str]:
+    """The files that commands name and that a check compares with."""
+    return (found for found in _DATA.findall(text) if _is_expected(found))
 
 
 def scripts(text: str) -> Iterator[str]:

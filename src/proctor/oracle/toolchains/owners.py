@@ -19,7 +19,9 @@ _JUDGING = re.compile(
     r"accept(?:ance|ed)?|assert(?:s|ions?)?|assess(?:ment|or)?|audit(?:or)?|bench(?:mark)?s?|check(?:s|er|ers|ing)?|ci"
     r"|compar(?:e|er|ison|ator)|confirm|e2e|eval(?:uate|uation|uator)?|expect(?:ed|ations?)?|golden|grad(?:e|er|ing)"
     r"|judge|lint(?:er)?|measure|oracle|prove|review|scor(?:e|er|ing)|smoke|specs?|suite|test(?:s|er|ing)?"
-    r"|validat(?:e|or|ion|ing)|verif(?:y|ier|ication)"
+    r"|validat(?:e|or|ion|ing)|verif(?:y|ier|ication)|chk|tst|regress(?:ions?)?|runall"
+    r"|(?:all|auto|full|func|integration|pre|quick|regression|run|self|smoke|sys|system|unit)(?:tests?|checks?|specs?)"
+    r"|(?:tests?|checks?|lint|verify)(?:all|run|runner|suite)"
 )
 _WORD = re.compile(r"e2e|[A-Z]?[a-z]+\d*|[A-Z]+|\d+")
 
@@ -42,7 +44,7 @@ def judges(path: str) -> bool:
     """Whether a script is called or placed like one that judges."""
     *folders, name = path.split("/")
     words = [word.lower() for word in _WORD.findall(name.partition(".")[0])]
-    return any(map(_FOLDERS.fullmatch, folders)) or any(map(_JUDGING.fullmatch, words))
+    return any(map(_FOLDERS.fullmatch, folders)) or any(map(_JUDGING.fullmatch, words)) or {"run", "all"} <= set(words)
 
 
 def _says_what_comes_out(check: CheckFact) -> bool:

@@ -20,7 +20,8 @@ _STARTERS = frozenset(
     """make gmake just task tox nox sh bash dash zsh ksh fish npm npx pnpm pnpx yarn bun bunx deno node git uv uvx
     poetry pdm hatch pipenv rye pixi conda mamba direnv gradle gradlew mvn mvnw ant rake cmake ctest ninja meson scons
     bazel waf nose2 nosetests behave robot green ward trial stestr invoke inv doit pre-commit act go cargo perl ruby
-    find xargs parallel script expect mise asdf nx turbo lerna coverage""".split()  # noqa: SIM905 - a list to read
+    find xargs parallel script expect mise asdf nx turbo lerna coverage flock prlimit setarch linux32 linux64 unshare
+    chroot systemd-run su runuser watch strace perf hyperfine""".split()  # noqa: SIM905 - a list to read
 )
 """What may start Python in the folder that it runs in."""
 _WORD = r"""(?:"[^"\n]*"|'[^'\n]*'|\$\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|[^\s;&|"'`()<>])+"""
@@ -69,10 +70,10 @@ def of_check(argv: Sequence[str]) -> Starts:
     starts = Starts()
     if not argv or find_runner(argv, {}):
         return starts
-    at = program_at(argv)
-    words = argv[at + 1 :]
-    if is_python(argv[at]):
-        starts.gone.add(posixpath.dirname(script_of(words) or "") or ".")
+    python = next((at for at, word in enumerate(argv) if is_python(word)), None)
+    at = min(program_at(argv), len(argv) - 1)
+    if python is not None:
+        starts.gone.add(posixpath.dirname(script_of(argv[python + 1 :]) or "") or ".")
     elif "/" in argv[at] and not argv[at].startswith("/"):
         starts.gone |= {".", posixpath.dirname(argv[at])}
     elif any(word.rpartition("/")[2] in _STARTERS for word in argv):
@@ -80,6 +81,13 @@ def of_check(argv: Sequence[str]) -> Starts:
     if starts.gone:
         _read(starts, " ".join(argv))
     return starts
+
+
+def gone_to(text: str) -> set[str]:
+    """The folders, as written, that commands go to or have Python import from."""
+    starts = Starts()
+    _read(starts, text)
+    return {one for one in starts.gone if one and "*" not in one}
 
 
 def of_text(path: str, text: str) -> Starts:

@@ -1,0 +1,149 @@
+"""What a check's command names as its own, also where it hands its commands to a shell. Pure.
+
+The script that an argv starts is the check's own. Of all that it names besides (what a shell is told to run, modules,
+programs that are built first) only what is called or placed like something that judges (`owners.judges`): the rest may
+be the work.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from proctor.oracle.toolchains import mentions
+from proctor.oracle.toolchains.commands import find_runner, is_python, named_paths, own_scripts, runs_scripts
+from proctor.oracle.toolchains.owners import judges
+from proctor.oracle.toolchains.starts import gone_to
+
+_SHELL = re.compile(r"(?:ba|da|k|z|fi|a)?sh")
+_SHELL_CODE = re.compile(r"-\w*c|--command")
+_BETWEEN = ";&|(){}\n`"
+_KEYWORDS = frozenset({"!", "do", "elif", "else", "eval", "exec", "if", "then", "until", "while", "command"})
+_DEEPEST = 3
+_MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
+_CODE_OPTION = re.compile(r"-[A-Za-z]*c")
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_IMPORTED = re.compile(r"(?:\bfrom[ \t]+([\w.]+)[ \t]+)?\bimport[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)")
+_LOOKS = re.compile(r"\bassert\b|[=!]=|\bprint\b")
+"""Code that judges by itself what it imports."""
+_WRITTEN = re.compile(r">+\s*(?:\./)?([^\s;&|]+)")
+_SOURCE = re.compile(r".*\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|java|rb|kt|cs|php|swift)")
+_COMPARING = frozenset({"diff", "cmp", "comm"})
+_OF_CARGO = frozenset({"--bin", "--example", "-p", "--package"})
+
+
+def named(argv: Sequence[str]) -> set[str]:
+    """The paths that a check's command names as its own, there or not, normalised; those with `*` are patterns."""
+    lines = list(_lines(argv))
+    told = " ; ".join(argv if runs_scripts(argv) else lines)
+    found = {path for path in named_paths(argv) if "*" not in path} | set(mentions.scripts(told))
+    text = " ".join(argv)
+    found |= {path for path in mentions.expected(text) if not _SOURCE.fullmatch(path)} - set(_WRITTEN.findall(text))
+    bases = {"", *gone_to(text)}
+    path: list[str] = []
+    for words in _commands(argv, _DEEPEST):
+        path += [word for word in words if word.startswith("PATH=") and word not in path]
+        own = {*own_scripts([*path, *words]), *_compared(words)}
+        places = {posixpath.join(base, one) for base in bases for one in own}
+        found |= {place for place in places if judges(posixpath.normpath(place))}
+        if any(map(is_python, words)):
+            folders = (place for place in places if not posixpath.splitext(place)[1])
+            found |= {f"{one}/__main__.*" for one in folders if judges(posixpath.normpath(f"{one}/x"))}
+        modules = list(_modules(words))
+        found |= {place for base in (*bases, "src") for one in modules for place in _of_module(base, one)}
+        found |= {posixpath.join(base, place) for base in bases for place in _built(words)}
+    return set(map(posixpath.normpath, found))
+
+
+def _lines(argv: Sequence[str]) -> Iterator[str]:
+    """The words of an argv that are commands of a shell, or may be."""
+    shell = next((at for at, word in enumerate(argv) if _SHELL.fullmatch(posixpath.basename(word))), len(argv))
+    code = next((at + 1 for at, word in enumerate(argv) if at > shell and _SHELL_CODE.fullmatch(word)), None)
+    yield from (word for at, word in enumerate(argv) if at == code or " " in word or "\n" in word)
+
+
+def _commands(argv: Sequence[str], depth: int) -> Iterator[list[str]]:
+    """A command, and each that it hands to a shell."""
+    words = list(argv)
+    while words and words[0] in _KEYWORDS:
+        words.pop(0)
+    yield words
+    for line in _lines(argv) if depth else ():
+        for inner in _split(line):
+            yield from _commands(inner, depth - 1)
+
+
+def _split(line: str) -> Iterator[list[str]]:
+    """The words of each simple command, without what it reads and writes."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_BETWEEN + "<>")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    try:
+        found = list(lexer)
+    except ValueError:  # quotes that do not end
+        yield from _split(re.sub("['\"\\\\]", " ", line))
+        return
+    words: list[str] = []
+    redirected = False
+    for word in found:
+        if word and not word.strip(_BETWEEN + "<>"):
+            redirected = not {"<", ">"}.isdisjoint(word) and set(word).isdisjoint(";(){}\n`")
+            if not redirected:
+                yield words
+                words = []
+        elif redirected:
+            redirected = False
+        else:
+            words.append(word)
+    yield words
+
+
+def _modules(words: Sequence[str]) -> Iterator[str]:
+    """The modules that Python is told to run or to import, as paths without a suffix."""
+    if find_runner(words, {}):
+        return
+    starter = next((at for at, w in enumerate(words) if is_python(w) or w in ("coverage", "uv")), len(words))
+    for option, value in pairwise(words[starter + 1 :]):
+        names: list[str] = []
+        if _MODULE_OPTION.fullmatch(option):
+            names = [value]
+        elif _CODE_OPTION.fullmatch(option):
+            found = ((top, one.strip()) for top, more in _IMPORTED.findall(value) for one in ("", *more.split(",")))
+            names = [f"{top}.{one}".strip(".") for top, one in found]
+            names = [one for one in names if not _LOOKS.search(value) or mentions.is_of_checks(one.replace(".", "/"))]
+        if names:
+            yield from (name.replace(".", "/") for name in names if _MODULE.fullmatch(name))
+            return
+
+
+def _of_module(base: str, module: str) -> Iterator[str]:
+    """The files of a module that judges, and what would come in their place."""
+    place = posixpath.normpath(posixpath.join(base, module))
+    if judges(place) or ("/" not in module and judges(f"{place}/x")):
+        yield from (f"{place}.py", f"{place}.*so", f"{place}/__init__.*", f"{place}/__main__.*")
+        while module := posixpath.dirname(module):
+            yield posixpath.join(base, module, "__init__.*")
+
+
+def _compared(words: Sequence[str]) -> Iterator[str]:
+    """The files in folders of checks that something is compared with."""
+    if words and posixpath.basename(words[0]) in _COMPARING:
+        yield from (word for word in words[1:] if judges(f"{posixpath.dirname(word)}/x"))
+
+
+def _built(words: Sequence[str]) -> Iterator[str]:
+    """The sources of programs that judge, and that go or cargo builds and runs."""
+    programs = [posixpath.basename(word) for word in words]
+    if "go" in programs and "run" in words:
+        told = [one for one in words[words.index("run") + 1 :] if one[:1] != "-" and ("/" in one or "." in one)]
+        sources = [one for one in told if one.endswith(".go")] or [f"{one}/*.go" for one in told[:1]]
+        yield from (one for one in map(posixpath.normpath, sources) if judges(one.removesuffix("/*.go")))
+    if "cargo" in programs:
+        options = [part for word in words for part in word.split("=", 1)]
+        named = {value for option, value in pairwise(options) if option in _OF_CARGO and judges(value)}
+        for name in named | ({"xtask"} & set(words)):
+            yield from (f"{top}src/bin/{name}{deep}.rs" for top in ("", "*/", "crates/*/") for deep in ("", "/*"))
+            yield from (f"{top}{name}/src/{deep}*.rs" for top in ("", "crates/", "tools/") for deep in ("", "*/"))
+            yield f"examples/{name}.rs"
