@@ -34,7 +34,7 @@ def look(
         had, has = _checks(twin, earlier - {twin.name}), _checks(node, helpers - {node.name})
         had, real = ([check for check in checks if not _always(check)] for checks in (had, has))
         if had and not real:
-            weight = Weight.SUSPICION if _calls(node) - _calls(twin) else Weight.TAMPERING
+            weight = Weight.SUSPICION if calls(node) - calls(twin) else Weight.TAMPERING
             yield found(change, Gaming.ASSERTION, weight, node.lineno, f"{name} asserted and does so no more")
         elif len(real) < len(had) and not calm and not _is_wide(twin, node, helpers):
             why = f"{name} had {len(had)} assertions and has {len(real)}"
@@ -48,12 +48,18 @@ def total(tests: Iterable[Function]) -> int:
     return sum(len(_checks(node, set())) for node in tests)
 
 
+def real(node: ast.AST) -> list[ast.AST]:
+    """What in a piece of syntax can fail on purpose."""
+    return [check for check in _checks(node, set()) if not _always(check)]
+
+
 def _helpers(tree: ast.Module | None) -> set[str]:
     """The functions of a file that assert something."""
     return {name.rpartition(".")[2] for name, node in functions(tree) if _checks(node, set())} if tree else set()
 
 
-def _calls(node: Function) -> set[str]:
+def calls(node: Function) -> set[str]:
+    """The names of what a function calls."""
     return {dotted(part) for part in ast.walk(node) if isinstance(part, ast.Call)} - {""}
 
 
@@ -61,7 +67,7 @@ def _is_wide(twin: Function, node: Function, helpers: set[str]) -> bool:
     """Whether fewer assertions may hold as much: more parameters, a helper that asserts, whole values compared."""
     if len(node.decorator_list) > len(twin.decorator_list):
         return True
-    if {call.rpartition(".")[2] for call in _calls(node) - _calls(twin)} & helpers:
+    if {call.rpartition(".")[2] for call in calls(node) - calls(twin)} & helpers:
         return True
     wide = ast.Tuple | ast.List | ast.Dict | ast.For
     return sum(isinstance(p, wide) for p in ast.walk(node)) > sum(isinstance(p, wide) for p in ast.walk(twin))
