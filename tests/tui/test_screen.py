@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -512,6 +513,15 @@ async def test_the_diff_the_budget_the_help_and_the_palette_open_and_close(story
             assert "detach" not in footer
             await pilot.press("escape")
             await until(pilot, lambda: "q detach" in shown(pilot.app).splitlines()[-1])
+        known = threading.Event()
+        pilot.app.diff = lambda: known.wait(10) and desk.patch
+        await pilot.press("v")
+        await until(pilot, lambda: "comparing …" in shown(pilot.app))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Keys that work now" in shown(pilot.app))
+        known.set()
+        await until(pilot, lambda: not pilot.app.operator._busy)
+        assert "Keys that work now" in shown(pilot.app), "what comes late lies over nothing that was opened meanwhile"
 
 
 async def test_every_key_in_the_footer_works_and_no_other(story: Story, desk: Desk) -> None:
