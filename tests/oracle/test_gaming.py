@@ -290,7 +290,7 @@ def test_a_file_called_like_a_target_does_not_stand_for_its_recipe(project: Proj
     )
     project.write("docs/index", "")
     project.freeze("tests")
-    assert project.frozen.goals == ("lint", "unit")
+    assert project.frozen.goals == ("lint", "unit", "x.o")
     project.write("unit/notes", "")
     judgement = project.judge(["make", "all"])
     assert (judgement.verdict, judgement.tampered) == (Verdict.FAILED, ())

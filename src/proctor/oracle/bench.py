@@ -26,7 +26,7 @@ from msgspec.structs import replace as replaced
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Page
-from proctor.oracle import gobuild, pages, rules, runners, witness
+from proctor.oracle import gobuild, made, pages, rules, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.rules import Text
@@ -108,6 +108,7 @@ class Bench:
         """
         self._door.mkdir()
         changed = undo(self.tree, self._frozen, lambda: (*self._base.hide, *absent()), self._heed)
+        made.disown(self.tree, self._frozen)
         workspace = self._base.workspace.resolve()
         try:
             self._binds, covered = borrow(workspace, self._frozen, self._scratch)

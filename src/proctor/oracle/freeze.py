@@ -15,7 +15,7 @@ from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, tamper
+from proctor.oracle import borrowed, made, tamper
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -130,8 +130,8 @@ def freeze(
             named=sorted(of_checks),
             tested=sorted(tested),
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
-            goals=sorted({*recorder.goals(items), *(earlier.goals if earlier else ())}),
             skipped=sorted(recorder.skipped),
+            **made.record(recorder, items, checks, ignored, earlier),
         )
         folder = _put(store, stage, manifest)
     finally:

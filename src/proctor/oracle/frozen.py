@@ -49,7 +49,8 @@ class Frozen:
     (`installed.py`). `skipped` names what could not be frozen, `awaited` what make files include, there or not,
     `starts` the folders that unwatched checks let Python import from first, `installed` the top-level names of the
     packages of environments that checks use, `named` the paths that checks name, there or not, `tested` the folders
-    that held tests for Python, `goals` the names that make files give to commands, and no file had, `documents` the
+    that held tests for Python, `goals` the names that make files give to commands, and no file had, `made` what
+    other rules of theirs make (`makes.py`), `stood` what was there of it, `documents` the
     frozen files of which only the examples count.
     """
 
@@ -70,6 +71,8 @@ class Frozen:
     documents: tuple[str, ...] = ()
     tested: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    stood: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:

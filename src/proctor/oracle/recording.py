@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from glob import glob
 from pathlib import Path
 
@@ -96,13 +96,6 @@ class Recorder:
         """Whether a file without a suffix is no program."""
         full = self.workspace / place
         return "." not in full.name and not os.access(full, os.X_OK) and not tamper.read(full).startswith(b"#!")
-
-    def goals(self, items: Iterable[Item | None]) -> Iterator[str]:
-        """The commands to which make files give names that no file has."""
-        for item in items:
-            if item and item.link is None and mentions.is_make(item.path):
-                folder = (self.workspace / item.path).parent
-                yield from (name for name in mentions.goals(self.text(item)) if not os.path.lexists(folder / name))
 
     def text(self, item: Item) -> bytes:
         """The beginning of what was recorded."""

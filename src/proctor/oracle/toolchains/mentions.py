@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from proctor.oracle.toolchains import makes
+
 LIMIT = 256 << 10
 """Bytes of a file that are looked through."""
 
@@ -43,13 +45,10 @@ _OF_PYTEST = frozenset(
 _PYTESTS = re.compile(r"conftest\.py|\.?pytest\.(?:ini|toml)")
 _FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
 _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
-_GOALS = re.compile(r"^([\w][^\n:=#;]*)::?(?!=)[^\n=;]*(?:;[^\n]*|\n(?:[ \t]*(?:#[^\n]*)?\n)*(?=\t))", re.MULTILINE)
-_GOAL = re.compile(r"[\w+-]+")
 _SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*[:?+]*=([^\n#]*)", re.MULTILINE)
 _WILDCARD = re.compile(r"\$\((?:wildcard|strip|sort)[ \t]+((?:[^()\n]|\$\([^()\n]*\))*)\)")
 _MADE = re.compile(r"\$[({]([^(){}\n]*)[)}]")
 _KNOWN = re.compile(r"\w")
-_MORE = re.compile(rb"^\t|[=;$]|\A\xff", re.MULTILINE)
 _LOADED = re.compile(
     r"""\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|testRunner|runner|resolver|testSequencer
     |snapshotResolver|preset|reporters?|environment|transform|require)["']?\s*:\s*(\[[^\]]{0,2000}\]|\{[^}]{0,2000}\}|["'][^"'\n]*["'])""",
@@ -160,13 +159,6 @@ def included(data: bytes) -> Iterator[str]:
     yield from (one for one in names.split() if _KNOWN.search(one) and "$" not in one)
 
 
-def goals(data: bytes) -> Iterator[str]:
-    """The targets of a make file with a recipe of their own whose names are no file's: commands by a name."""
-    text = data[:LIMIT].decode(errors="replace").replace("\\\n", " ")
-    for names in _GOALS.findall(text):
-        yield from (name for name in names.split() if _GOAL.fullmatch(name))
-
-
 def is_match(path: str, pattern: str) -> bool:
     """Whether a path is what a pattern of `make` stands for, in which nothing stands for a slash."""
     return path.count("/") == pattern.count("/") and fnmatchcase(path, pattern)
@@ -174,7 +166,7 @@ def is_match(path: str, pattern: str) -> bool:
 
 def says_more(path: str, data: bytes) -> bool:
     """Whether an included file does more than name what others are made from, as compilers write it."""
-    return not path.endswith(".d") or bool(_MORE.search(data))
+    return not (path.endswith(".d") and makes.only_depends(data))
 
 
 def _is_pattern(name: str) -> bool:

@@ -1,0 +1,77 @@
+"""What a worker has built: none of it stands for a recipe that the checks run by `make`.
+
+Nothing of it is tampering: an honest worker builds too. What was not there at the start is made to look older than all
+that it is made from, so that `make` does as in a fresh copy; what is made from nothing is removed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from os.path import lexists, normpath
+from pathlib import Path
+
+from proctor.oracle.frozen import Frozen, Item, is_within
+from proctor.oracle.recording import Recorder
+from proctor.oracle.toolchains import discovery, makes, mentions
+
+_OLD = (1, 1)
+"""Seconds of access and change."""
+
+
+def record(
+    recorder: Recorder,
+    items: Iterable[Item | None],
+    checks: Iterable[Sequence[str]],
+    ignored: Collection[str],
+    earlier: Frozen | None,
+) -> dict[str, list[str]]:
+    """The parts `goals`, `made` and `stood` of a frozen set."""
+    top = recorder.workspace
+    goals, made = (set(earlier.goals), set(earlier.made)) if earlier else (set(), set())
+    for item in items:
+        if item and item.link is None and mentions.is_make(item.path):
+            data, folder = recorder.text(item), item.path.rpartition("/")[0]
+            places = {name: normpath(f"{folder or '.'}/{name}") for name in makes.goals(data)}
+            goals |= {
+                name
+                for name, place in places.items()
+                if not (lexists(top / place) or is_within(place, ignored) or place in recorder.awaited)
+            }
+            made |= {one for product in makes.products(data) for one in _placed(product, folder)}
+    asked = {normpath(goal) for argv in checks for goal in makes.asked(argv)} - goals
+    made |= {f"{goal}: " for goal in asked if not lexists(top / goal)}
+    stood = set(earlier.stood) if earlier else _standing(top, makes.Products(made), ignored) if made else set()
+    return {"goals": sorted(goals), "made": sorted(made), "stood": sorted(stood)}
+
+
+def disown(tree: Path, frozen: Frozen) -> None:
+    """Keep `make` from taking for made what was not there at the start; in a copy that nobody else writes."""
+    if not frozen.made:
+        return
+    products, known = makes.Products(frozen.made), {*frozen.stood, *frozen.by_path}
+    for path, entry in discovery.walk(tree, frozen.borrowed):
+        rests = products.rests_on(path, lambda other: lexists(tree / other))
+        if rests is None or path in known or is_within(path, frozen.entrusted) or entry.is_dir(follow_symlinks=False):
+            continue
+        if rests and not entry.is_symlink():
+            os.utime(entry.path, _OLD, follow_symlinks=False)
+        else:
+            os.unlink(entry.path)
+
+
+def _placed(product: str, folder: str) -> set[str]:
+    """A product as `make` means it when it starts at the top, and in the folder of its make file."""
+    target, _, sources = product.partition(":")
+    if not folder or ("%" in target and "/" not in target):
+        return {product}
+    there = " ".join(f"{folder}/{source}" if source != "?" else source for source in sources.split())
+    return {product, f"{folder}/{target}: {there}"}
+
+
+def _standing(top: Path, products: makes.Products, ignored: Collection[str]) -> set[str]:
+    return {
+        path
+        for path, _ in discovery.walk(top, ignored, lenient=True)
+        if products.rests_on(path, lambda other: lexists(top / other)) is not None
+    }

@@ -1,0 +1,216 @@
+"""What make files make, and from what: the goals that are commands, and files that could stand in for a recipe. Pure.
+
+`make` takes a recipe for done as soon as a file of its target's name is there. A worker may leave such a file, and the
+recipe that tests the work is skipped. What has a rule of its own is therefore always made anew, if it was not there at
+the start (`goals`); what a pattern or a built-in rule makes is known by `products`, since such a rule is not looked for
+once its target is declared to be no file.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+LIMIT = 256 << 10
+"""Bytes of a make file that are looked through."""
+
+_COMMENT = re.compile(r"(?<!\\)#.*")
+_CONDITION = re.compile(r"(?:ifn?eq|ifn?def|else|endif)\b")
+_ASSIGNED = re.compile(r"(?:(?:export|override|private)[ \t]+)*([\w.-]+)[ \t]*(\+|[?!:]|:::?)?=(.*)", re.DOTALL)
+_RULE = re.compile(r"([^:=]+?)[ \t]*&?::?(?!=)(.*)", re.DOTALL)
+_VALUE = re.compile(r"\$[({]([\w.-]+)(?::([^\s:=(){}]*)=([^\s(){}]*))?[)}]")
+_CALL = re.compile(r"\$[({](addprefix|addsuffix|patsubst|strip|sort)[ \t]+([^$(){}]*)[)}]")
+_UNKNOWN = re.compile(r"\$(?:[({][^(){}]*[)}]|.)")
+_NAME, _PATTERN = re.compile(r"[\w./+@~-]+"), re.compile(r"[\w./+@~-]*%[\w./+@~-]*")
+_SPECIAL = re.compile(
+    r"\.[A-Z_]+|(?:\.(?:a|c|cc|C|cpp|p|[fFmrylsSo]|ln|sh|out|def|h|info|dvi|tex|texi|texinfo|w|el|elc)){1,2}"
+)
+"""Targets that are none: what `make` is told, and suffix rules."""
+_FOLDER = re.compile(r"[-@+ \t]*(?:mkdir|install[ \t]+-d|\$[({]MKDIR\w*[)}])[ \t][^;&|]*")
+"""A line of a recipe that only makes a folder: one that is there is as good, and most cannot be made twice."""
+_BUILT_IN = tuple(f"%.o: %.{end}" for end in ("c", "cc", "cpp", "C", "s", "S")) + tuple(
+    f"%: %.{end}" for end in ("o", "c", "cc", "cpp", "C", "sh")
+)
+_MAKE = frozenset({"make", "gmake"})
+_VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "--include-dir", "-o", "-W"})
+_DEPENDS = re.compile(
+    r"(?!\.[^/\s]*[\s:])[\w./+@~-]+(?:[ \t]+(?!\.[^/\s]*[\s:])[\w./+@~-]+)*[ \t]*:(?:[ \t]+[\w./+@~-]+)*[ \t]*"
+)
+_DIRECTIVE = re.compile(
+    r"(?:[s-]?include|-?load|define|endef|undefine|(?:un)?export|override|private|vpath|ifn?eq|ifn?def|else|endif)\b"
+)
+
+
+@dataclass(slots=True)
+class Rule:
+    """A rule as written; with `known` off some of what it is made from is known to its run alone."""
+
+    targets: list[str]
+    sources: list[str]
+    recipe: list[str] = field(default_factory=list)
+    known: bool = True
+
+
+def rules(data: bytes) -> list[Rule]:
+    """The rules of a make file, with its plain variables put in."""
+    found: list[Rule] = []
+    values: dict[str, str] = {}
+    open_rule: list[Rule] = []
+    for line in data[:LIMIT].decode(errors="replace").replace("\\\n", " ").splitlines():
+        if line.startswith("\t"):
+            for rule in open_rule:
+                rule.recipe.append(line.strip())
+            continue
+        said = _COMMENT.sub("", line).strip()
+        if not said or _CONDITION.match(said):
+            continue
+        if assigned := _ASSIGNED.fullmatch(said):
+            name, how, value = assigned[1], assigned[2], assigned[3].strip()
+            values[name] = f"{values.get(name, '')} {value}" if how == "+" else value
+            continue
+        open_rule = list(_rule(_filled(said, values)))
+        found += open_rule
+    return found
+
+
+def _rule(said: str) -> Iterator[Rule]:
+    said, inline, command = said.partition(";")
+    parts = _RULE.fullmatch(said)
+    if not parts or _DIRECTIVE.match(said) or _ASSIGNED.fullmatch(parts[2].strip()):
+        return
+    targets, rest = parts[1].split(), parts[2]
+    pattern, static, sources = rest.partition(":")
+    if static and any("\0" in target for target in targets):
+        targets.append(pattern.strip())
+    sources = (sources if static else rest).partition("|")[0]
+    yield Rule(targets, sources.replace("\0", " ").split(), [command.strip()] if inline else [], "\0" not in sources)
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    """A text with a zero byte for what is not known."""
+    for _ in range(8):  # one may stand in another
+        before = text
+        text = _CALL.sub(_called, _VALUE.sub(lambda found: _value(found, values), text))
+        if text == before or len(text) > LIMIT:
+            break
+    for _ in range(3):
+        text = _UNKNOWN.sub("\0", text)
+    return text
+
+
+def _value(found: re.Match[str], values: dict[str, str]) -> str:
+    name, end, other = found.groups()
+    if name not in values:
+        return found[0]
+    if end is None:
+        return values[name]
+    return " ".join(
+        _changed(word, end if "%" in end else f"%{end}", other if "%" in end else f"%{other}")
+        for word in values[name].split()
+    )
+
+
+def _changed(word: str, pattern: str, other: str) -> str:
+    begin, _, end = pattern.partition("%")
+    fits = word.startswith(begin) and word.endswith(end) and len(word) >= len(begin) + len(end)
+    return other.replace("%", word[len(begin) : len(word) - len(end)]) if fits else word
+
+
+def _called(found: re.Match[str]) -> str:
+    *told, words = found[2].split(",")
+    match found[1], [one.strip() for one in told]:
+        case "addprefix", [prefix]:
+            return " ".join(prefix + word for word in words.split())
+        case "addsuffix", [suffix]:
+            return " ".join(word + suffix for word in words.split())
+        case "patsubst", [pattern, other]:
+            return " ".join(_changed(word, pattern, other) for word in words.split())
+    return found[2]
+
+
+def goals(data: bytes) -> Iterator[str]:
+    """The targets of a make file with a recipe of their own, but for folders."""
+    for rule in rules(data):
+        if rule.recipe and not all(map(_FOLDER.fullmatch, rule.recipe)):
+            yield from (name for name in rule.targets if _NAME.fullmatch(name) and not _SPECIAL.fullmatch(name))
+
+
+def products(data: bytes) -> Iterator[str]:
+    """What other rules make, each as `target: sources`; with nothing behind the colon it rests on nothing."""
+    for rule in rules(data):
+        sources = " ".join(rule.sources) or ("" if rule.known else "?")
+        for target in rule.targets:
+            is_pattern = bool(_PATTERN.fullmatch(target))
+            if is_pattern and rule.recipe and (target != "%" or sources):
+                yield f"{target}: {sources}"
+            elif not rule.recipe and sources and _NAME.fullmatch(target) and not _SPECIAL.fullmatch(target):
+                yield f"{target}: ?"
+    yield from _BUILT_IN
+
+
+def asked(argv: Sequence[str]) -> Iterator[str]:
+    """The goals that a command asks `make` for, as paths."""
+    for words in (list(argv), *(_split(word) for word in argv if " " in word)):
+        for at in (at for at, word in enumerate(words) if word.rpartition("/")[2] in _MAKE):
+            folder, option = "", ""
+            for word in words[at + 1 :]:
+                if option:
+                    folder = word if option in ("-C", "--directory") else folder
+                    option = ""
+                elif word in _VALUED:
+                    option = word
+                elif word.startswith(("-C", "--directory=")):
+                    folder = word.removeprefix("-C").removeprefix("--directory=")
+                elif set(word) & set(";&|<>()"):
+                    break
+                elif _NAME.fullmatch(word) and not word.startswith("-"):
+                    yield f"{folder}/{word}" if folder else word
+
+
+def _split(text: str) -> list[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    try:
+        return list(lexer)
+    except ValueError:
+        return []
+
+
+class Products:
+    """Some products, to ask of paths."""
+
+    def __init__(self, made: Iterable[str]) -> None:
+        self._made = [(target, sources.split()) for target, _, sources in (one.partition(":") for one in made)]
+        likely = "|".join(
+            ("" if "/" in target else "(?:.*/)?") + ".+".join(map(re.escape, target.split("%")))
+            for target in {target for target, _ in self._made if target != "%"}
+        )
+        self._likely = re.compile(likely or r"(?!)")
+        self._any = any(target == "%" for target, _ in self._made)
+
+    def rests_on(self, path: str, stands: Callable[[str], bool]) -> bool | None:
+        """Whether what makes a file has sources; None if nothing does that these say. `stands` tells of other files."""
+        if not self._likely.fullmatch(path) and not (self._any and "." not in path.rpartition("/")[2]):
+            return None
+        found: bool | None = None
+        for target, sources in self._made:
+            folder, slash, name = path.rpartition("/") if "/" not in target and "%" in target else ("", "", path)
+            begin, pattern, end = target.partition("%")
+            stem = name[len(begin) : len(name) - len(end)]
+            if name != (begin + stem + end if pattern else target) or (pattern and not stem):
+                continue
+            if not sources:
+                return False
+            if all(one == "?" or "%" not in one or stands(folder + slash + one.replace("%", stem)) for one in sources):
+                found = True
+        return found
+
+
+def only_depends(data: bytes) -> bool:
+    """Whether a text only says what targets are made from, as compilers write it."""
+    for line in data.decode(errors="replace").replace("\\\n", " ").splitlines():
+        said = line.partition("#")[0].rstrip()
+        if line.startswith("\t") or (said and (_DIRECTIVE.match(said) or not _DEPENDS.fullmatch(said))):
+            return False
+    return True

@@ -1,0 +1,106 @@
+"""What could stand in for a recipe is known, and what an honest build leaves is made anew."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from proctor.oracle.freeze import freeze
+from proctor.oracle.made import disown
+from proctor.oracle.toolchains import makes
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("test: .tested\n.tested:\n\tpytest\n", {".tested"}),
+        ("out/ok: a.c\n\tpytest\n", {"out/ok"}),
+        ("test.unit test/unit:\n\tpytest\n", {"test.unit", "test/unit"}),
+        ("whole: # quick = no\n\tpytest\n", {"whole"}),
+        ("T = unit\n$(T):\n\tpytest\n", {"unit"}),
+        ("T := a b\nT += c\n$(T:%=t-%): x; pytest\n", {"t-a", "t-b", "t-c"}),
+        ("$(addprefix check-,a b):\n\tpytest\n", {"check-a", "check-b"}),
+        ("unit:\nifdef CI\n\tpytest\nendif\n", {"unit"}),
+        ("unit: MODE = quick\n\n.PHONY: all\n.c.o:\n\tcc $<\nall: unit\n", set()),
+        ("build:\n\t@mkdir -p $@\nout: ; mkdir out\nlog: ; mkdir log && pytest\n", {"log"}),
+        ("x := a:b\nexport y = c:d\ncheck-%:\n\tpytest\n", set()),
+    ],
+)
+def test_goals_are_the_targets_with_a_recipe_whatever_they_are_called(text: str, found: set[str]) -> None:
+    assert set(makes.goals(text.encode())) == found
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (["make", "-C", "sub", "-j4", "unit", "X=1"], ["sub/unit"]),
+        (["timeout", "60", "gmake", "-f", "x.mk", "check-app"], ["check-app"]),
+        (["sh", "-c", "cd a && make lint test; echo done"], ["lint", "test"]),
+        (["python", "make.py", "unit"], []),
+    ],
+)
+def test_goals_that_a_command_asks_for(command: list[str], found: list[str]) -> None:
+    assert list(makes.asked(command)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "harmless"),
+    [
+        ("a.o: a.c a.h\n\na.h:\n", True),
+        ("# made\n.deps/a.o b.o: a.c \\\n  ../b/a.h\n", True),
+        (".IGNORE:\n", False),
+        ("a.o .ONESHELL: a.c\n", False),
+        ("include evil.x\n", False),
+        ("-include evil : x\n", False),
+        ("define SHELL\n/bin/true\nendef\n", False),
+        ("a.o: a.c; true\n", False),
+        ("a.o: a.c\n\ttrue\n", False),
+        ("SHELL = true\n", False),
+        ("export a: b\n", False),
+        ("%.o: x\n", False),
+    ],
+)
+def test_what_compilers_write_of_dependencies_does_no_more(text: str, harmless: bool) -> None:
+    assert makes.only_depends(text.encode()) is harmless
+
+
+MAKEFILE = """\
+all: app check-app
+app: main.o
+\tcat $^ > app
+%.o: %.c
+\tcat $< > $@
+check-%:
+\tgrep -q good app
+obj: ; mkdir obj
+%.pb: %.proto
+\tcat $< > $@
+"""
+
+
+def test_what_a_worker_built_or_placed_does_not_stand_in_for_a_recipe(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "Makefile").write_text(MAKEFILE)
+    (tree / "old.pb").write_text("kept")
+    (tree / "old.proto").write_text("")
+    frozen = freeze(tree, tmp_path / "oracle", [], [["make", "all"]])
+    (tree / "goals.mk").write_text(f".PHONY: {' '.join(frozen.goals)}\n")
+    environment = {**os.environ, "MAKEFILES": "goals.mk"}
+
+    def ends(**files: str) -> int:
+        for name, text in files.items():
+            (tree / name.replace("_", ".").replace("0", "-")).write_text(text)
+        disown(tree, frozen)
+        return subprocess.run(["make", "-s", "all"], cwd=tree, env=environment, check=False).returncode
+
+    assert "app" in frozen.goals
+    assert ends(main_c="bad", main_o="good", app="good", check0app="", all="") != 0
+    (tree / "obj").mkdir()
+    assert ends(main_c="good", main_o="stale", new_pb="the work") == 0
+    assert (tree / "main.o").read_text() == "good"
+    assert (tree / "new.pb").read_text() == "the work"
+    assert (tree / "old.pb").stat().st_mtime > 1
