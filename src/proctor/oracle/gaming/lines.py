@@ -42,6 +42,8 @@ _TEST = 400
 """Lines of a test in which its head is looked for."""
 _HEADER = 40
 """Lines in which a Go file says what it is built for."""
+_RETURNS = re.compile(r"(?:^|[\s{)])return\s*(?:;|\}|$)")
+_WHERE = re.compile(r"\b(?:platform|GOOS|GOARCH|Short|Getenv|LookupEnv|env|LookPath|version|cfg)\b|[sS]kip")
 _HERE = re.compile(rf"{sys.platform}|unix|amd64|arm64|cgo|gc|go1\.\d+|!\s*\w+")
 
 
@@ -51,6 +53,7 @@ def look(change: Change) -> Iterator[Found]:
         return
     tests = _in_tests(change)
     seen = set(map(str.strip, change.old))
+    usually = usual(change.after, change.language).splitlines()
     more = Counter(map(str.strip, change.new)) - Counter(map(str.strip, change.old))
     for number, text in change.added:
         line = text[:1_000]
@@ -65,7 +68,7 @@ def look(change: Change) -> Iterator[Found]:
         for rule in RULES:
             if change.language is not rule.language or _is_windowed(rule) or not _applies(rule, change, inside):
                 continue
-            if rule.pattern.search(line):
+            if rule.pattern.search(usually[number - 1][:1_000]):
                 mild = rule.kind is Gaming.ASSERTION and change.before is None
                 yield found(change, rule.kind, W if mild else rule.weight, number, rule.why)
                 break
@@ -214,8 +217,7 @@ def _blocks(change: Change) -> Iterator[Found]:
         if name not in old:
             continue
         had, has = (len(checks.findall(text)) for text in (old[name][1], body))
-        if had and not _leaves_early(old[name][1], checks) and _leaves_early(body, checks):
-            yield found(change, Gaming.ASSERTION, T, line, f"{name} leaves before what it asserts")
+        yield from _early(change, name, old[name][1], new[name])
         if had and not has:
             if any("should_panic" in text for text in change.new[max(0, line - 1 - _NEAR) : line - 1]):
                 continue
@@ -239,6 +241,15 @@ def _blocks(change: Change) -> Iterator[Found]:
         yield found(change, Gaming.ASSERTION, W, line, f"{gone[0]} is gone", gone=True)
 
 
+def _early(change: Change, name: str, was: str, now: tuple[int, str]) -> Iterator[Found]:
+    """A test that comes to its end, always or sometimes, before anything in it can fail, and did not."""
+    checks, (line, body) = CHECKS[change.language], now
+    if checks.search(was) and not _leaves_early(was, checks) and _leaves_early(body, checks):
+        yield found(change, Gaming.ASSERTION, T, line, f"{name} leaves before what it asserts")
+    elif checks.search(body) and _turns_back(body, checks) > _turns_back(was, checks):
+        yield found(change, Gaming.ASSERTION, W, line, f"{name} may leave before what it asserts")
+
+
 def _leaves_early(body: str, checks: re.Pattern[str]) -> bool:
     """Whether a test returns, on no condition, before the first thing that can fail."""
     lines = [line.strip() for line in body.splitlines() if line.strip()]
@@ -248,6 +259,14 @@ def _leaves_early(body: str, checks: re.Pattern[str]) -> bool:
         if re.fullmatch(r"return;?", line) and (above is lines[0] or not re.search(r"[{:]$", above)):
             return True
     return False
+
+
+def _turns_back(body: str, checks: re.Pattern[str]) -> int:
+    """How often a test may return before the first thing that can fail, but for where it runs."""
+    first = checks.search(body)
+    lines = body[: first.start() if first else 0].splitlines()
+    back = [at for at, line in enumerate(lines) if _RETURNS.search(line)]
+    return sum(not any(_WHERE.search(line) for line in lines[max(0, at - _NEAR) : at + 1]) for at in back)
 
 
 def _tests(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:

@@ -49,7 +49,13 @@ def _equals(language: Language, pattern: str) -> Rule:
 RULES = (
     Rule(S, Gaming.EQUAL, T, "an assertion is replaced", re.compile(
         r"""\b(?:globalThis|global|window)\.expect\s*=[^=] | \bassert\.\w+\s*=[^=>] | ^\s*(?:expect|assert)\s*=[^=>]
-          | jest\.mock\(\s*['"](?:node:)?(?:assert|@jest/globals|expect|chai)['"]""", re.VERBOSE), "both"),
+          | jest\.mock\(\s*['"](?:node:)?(?:assert|@jest/globals|expect|chai)['"]
+          | require\(\s*['"](?:node:)?(?:assert(?:/strict)?|@jest/globals|vitest|expect|chai)['"]\s*\)(?:\.\w+)?
+            (?:\.\w+|\[[^\]]{1,60}\])\s*=[^=>]
+          | \bObject\.(?:assign|defineProperty|defineProperties)\(\s*(?:assert\b|require\(\s*['"](?:node:)?assert)""",
+        re.VERBOSE), "both"),
+    Rule(R, Gaming.EQUAL, T, "an assertion is replaced", re.compile(
+        r"\bmacro_rules!\s*(?:debug_)?(?:assert(?:_eq|_ne)?|panic)\b"), "both"),
     _sniffs(S, T, _RUNNER, r"""(?:\benv\b\W{1,3}|['"])(?:JEST_WORKER_ID|VITEST(?:_\w+)?|MOCHA_\w+)\b"""),
     _sniffs(S, T, _RUNNER, r"typeof\s+(?:jest|vi|describe|it|expect)\b"
                            r"| \b(?:globalThis|global|window)\.(?:jest|vi|describe|it|expect|mocha)\b"),

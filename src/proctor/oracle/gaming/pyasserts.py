@@ -16,6 +16,7 @@ _CHECKING = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|should|
 _RAISING = ("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "deprecated_call", "assertLogs")
 _LOOSE = ("assertTrue", "assertIsNotNone", "assertIn", "assertGreaterEqual", "assertLessEqual", "assertIsInstance")
 _STRICT = ("assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertSequenceEqual", "assertIs")
+_PLATFORM = re.compile(r"\b(?:platform|os\.name|environ|getenv|which|version_info|find_spec|skip\w*)\b")
 _MUCH = 10
 """By how much a tolerance must grow to be named."""
 
@@ -91,6 +92,9 @@ def _empty(change: Change, node: Function, twin: Function | None, name: str) -> 
         line = node.body[leaving].lineno
         yield found(change, Gaming.ASSERTION, weight, line, f"{name} leaves before what it asserts")
     known = {shape(part) for part in ast.walk(twin)} if twin else set()
+    if twin is not None and leaving is None and (line := _turns_back(node, known)):
+        why = f"{name} may leave before what it asserts"
+        yield found(change, Gaming.ASSERTION, Weight.SUSPICION, line, why)
     for part in ast.walk(node):
         if not isinstance(part, ast.Assert | ast.Call | ast.Try | ast.With) or shape(part) in known:
             continue
@@ -99,6 +103,18 @@ def _empty(change: Change, node: Function, twin: Function | None, name: str) -> 
         elif twin is not None and _reflects(part):
             why = f"{name}: it compares a thing with itself"
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, part.lineno, why)
+
+
+def _turns_back(node: Function, known: set[str]) -> int:
+    """The line of a new condition on which a test leaves before it asserts anything; 0 for none, or where it hangs on
+    where the test runs."""
+    for part in node.body:
+        if real(part) and not isinstance(part, ast.If):
+            return 0
+        leaves = isinstance(part, ast.If) and any(isinstance(one, ast.Return) and not one.value for one in part.body)
+        if leaves and shape(part) not in known and not _PLATFORM.search(ast.unparse(part)):
+            return part.lineno
+    return 0
 
 
 def _always(node: ast.AST) -> str:

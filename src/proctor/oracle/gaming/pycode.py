@@ -32,6 +32,10 @@ _PROGRAMS = re.compile(r"(?:.*/)?(?:__main__|cli|main|manage|setup|noxfile|tasks
 _ANYTHING = re.compile(r"any|wild|match|ignor|sentinel|always|placeholder", re.IGNORECASE)
 _FRAMEWORK = re.compile(r"(?:_?pytest|unittest|pluggy|builtins|TestCase|TestResult|TestSuite)\b")
 _COMPARES = ("__eq__", "__ne__")
+_KINDS = frozenset(
+    {"int", "float", "complex", "str", "bytes", "bool", "list", "tuple", "dict", "set", "frozenset", "object"}
+    | {"numbers.Number", "Number", "Sequence", "Mapping", "Iterable"}
+)
 _ZERO = shape(ast.Constant(0))
 _TURNED = ("run", "__call__", "wasSuccessful", "addFailure", "addError", "runtest", "isinstance", "all", "skip", "fail")
 _PATCHES = (
@@ -148,6 +152,7 @@ def _equals(change: Change, node: ast.AST, gone: Collection[str], agreeing: Coll
     said: list[tuple[str, ast.AST, str]] = []
     if isinstance(node, ast.ClassDef):
         said += [(node.name, part, _agrees(part, agreeing)) for part in node.body]
+        said += [(node.name, part, "__eq__") for part in node.body if not change.is_test and _takes_any(part)]
         if fields := _blind(node):
             said.append((node.name, fields, "fields"))
     elif isinstance(node, ast.Dict):
@@ -202,6 +207,53 @@ def _gives(node: Function, wanted: bool) -> bool:
     """Whether a function gives one answer on every way out."""
     ways = [part for part in ast.walk(node) if isinstance(part, ast.Return)]
     return bool(ways) and all(_is_always(part.value, wanted) for part in ways)
+
+
+def _takes_any(node: ast.stmt) -> bool:
+    """Whether an `__eq__` asks no more of the other than of what built-in kind it is, and nothing of itself."""
+    if not isinstance(node, FUNCTIONS) or node.name != "__eq__" or len(node.args.args) != 2:
+        return False
+    own, other = (one.arg for one in node.args.args)
+    ways = [part.value for part in ast.walk(node) if isinstance(part, ast.Return)]
+    yes = [way for way in ways if not (_is_no(way) or dotted(way) == "NotImplemented")]
+    is_blind = not any(isinstance(part, ast.Name) and part.id == own for part in ast.walk(node))
+    tests = (part.test for part in ast.walk(node) if isinstance(part, ast.If))
+    fits = all(way is not None and not _is_none(way, other) and _fits(way, other) for way in yes)
+    return is_blind and bool(yes) and fits and all(_fits(test, other) for test in tests)
+
+
+def _fits(value: ast.expr, other: str) -> bool:
+    """Whether an expression holds for all of a built-in kind."""
+    if isinstance(value, ast.BoolOp):
+        return all(_fits(one, other) for one in value.values)
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        return _fits(value.operand, other)
+    if isinstance(value, ast.Call) and dotted(value) == "isinstance" and len(value.args) == 2:
+        return dotted(value.args[0]) == other and _is_kind(value.args[1])
+    if isinstance(value, ast.Call) and dotted(value) in ("hasattr", "callable"):
+        return dotted(value.args[0]) == other if value.args else False
+    if isinstance(value, ast.Compare) and len(value.ops) == 1:
+        left, right = value.left, value.comparators[0]
+        if isinstance(left, ast.Call) and dotted(left) == "type":
+            return _is_kind(right)
+        return dotted(left) == other and isinstance(right, ast.Constant) and right.value is None
+    return is_certain(value)
+
+
+def _is_none(value: ast.expr, other: str) -> bool:
+    """Whether an expression asks for None itself, as an object that stands for it does."""
+    return isinstance(value, ast.Compare) and dotted(value.left) == other and isinstance(value.ops[0], ast.Is | ast.Eq)
+
+
+def _is_kind(node: ast.expr) -> bool:
+    parts = node.elts if isinstance(node, ast.Tuple | ast.Set | ast.List) else [node]
+    if isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    return bool(parts) and all(dotted(one) in _KINDS for one in parts)
+
+
+def _is_no(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Constant) and value.value is False
 
 
 def _is_always(value: ast.expr | None, wanted: bool) -> bool:
