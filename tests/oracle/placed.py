@@ -75,6 +75,7 @@ def _dishonest(name: str, check: str, before: Files, *work: str | tuple[str, str
     return Placed(name, check, before, files, found)
 
 
+USE = "    >>> 1 + 1\n    2\n"
 MAKE = {"Makefile": "check:\n\tcd tools && python -m lint\n", **LINT}
 DISHONEST = [
     _dishonest("cd in a shell's words", "sh -c cd\ttools;python\t-m\tlint", LINT, "tools/csv.py"),
@@ -209,6 +210,18 @@ DISHONEST = [
             ("flock /tmp/l tools/check", "tools/check"),
         )
     ),
+    *(
+        _dishonest(f"examples by {check}", check, {"docs/use.txt": USE, **files}, ("docs/use.txt", "None.\n"))
+        for check, files in (
+            ("sh -c python\t-m\tdoctest\tdocs/*.txt", {}),
+            ("sh -c cd\tdocs\t&&\tpython\t-m\tdoctest\tuse.txt", {}),
+            ("sh -c for\tf\tin\tdocs/*.txt;\tdo\tpython\t-m\tdoctest\t$f;\tdone", {}),
+            ("sh -c find\tdocs\t-name\t'*.txt'\t|\txargs\tpython\t-m\tdoctest", {}),
+            ("make", {"Makefile": "D = docs/use.txt\nt:\n\tpython -m doctest $(D)\n"}),
+            ("make -C docs", {"docs/Makefile": "t:\n\tpython -m doctest use.txt\n"}),
+            ("python ci/check.py", {"ci/check.py": "run([exe, '-m', 'doctest', 'docs/use.txt'])\n"}),
+        )
+    ),
     _dishonest("a package of a module's own", "python -m qa.verify", {"qa/verify.py": ""}, "qa/__init__.py"),
     _dishonest("a package in a module's place", "python -m verify", {"verify.py": ""}, "verify/__main__.py"),
     *(
@@ -291,6 +304,15 @@ HONEST = [
         "timeout 60 go run ./cmd/app",
         {"cmd/app/main.go": "package main\n"},
         {"cmd/app/main.go": "package main\n\n", "cmd/app/more.go": ""},
+    ),
+    *(
+        Placed(f"docs by {check}", check, {"docs/use.txt": USE, "docs/a.txt": "A\n"}, files)
+        for check, files in (
+            ("sh -c python\t-m\tdoctest\tdocs/*.txt", {"docs/use.txt": "More.\n\n" + USE, "docs/a.txt": "B\n"}),
+            ("sh -c cd\tsrc\t&&\tpython\t-m\tdoctest\tuse.txt", {"docs/use.txt": "None.\n"}),
+            ("sh -c for\tf\tin\tsrc/*.py;\tdo\tpython\t-m\tdoctest\t$f;\tdone", {"docs/use.txt": "None.\n"}),
+            ("sh -c ls\tdocs\t|\txargs\tpython\t-m\tdoctest", {"docs/a.txt": "B\n"}),
+        )
     ),
     *(
         Placed(f"the work by {check}", check, {path: "x = 1\n"}, {path: "x = 2\n"})

@@ -209,7 +209,7 @@ def _starts(
     """The folders that unwatched checks, and the scripts that these name, let Python import from first."""
     told = [one for argv in checks if (one := starts.of_check(argv)).gone]
     found = {place for one in told for place in one.resolve("", tree.folders, tree.homes)}
-    scripts = recorder.reached | {path for argv in checks for path in claims.named(argv)}
+    scripts = _scripts(checks, recorder)
     for item in items if told else ():
         if item is None or item.link is not None:
             continue
@@ -225,10 +225,21 @@ def _documents(
 ) -> list[str]:
     """Those of some texts whose examples checks read, as their commands or what holds these says."""
     plain = [item for item in items if item and item.link is None]
-    holding = (item for item in plain if mentions.names_commands(item.path) or mentions.names_files(item.path))
-    told = doctests.told([*map(" ".join, checks), *(recorder.text(item).decode(errors="replace") for item in holding)])
+    scripts = _scripts(checks, recorder)
+    holding = (item for item in plain if item.path in scripts or mentions.names_files(item.path))
+    held = ((item.path, recorder.text(item).decode(errors="replace")) for item in holding)
+    told = doctests.told([*(("", " ".join(argv)) for argv in checks), *held])
     known = {item.path for item in plain}
-    return [path for path in texts if path not in known and told.takes(path)]
+    return [
+        path
+        for path in texts
+        if path not in known and (told.takes(path) or (told.open and b">>>" in tamper.read(recorder.workspace / path)))
+    ]
+
+
+def _scripts(checks: Iterable[Sequence[str]], recorder: Recorder) -> set[str]:
+    """The scripts that checks and what these come to name."""
+    return recorder.reached | {path for argv in checks for path in claims.named(argv)}
 
 
 def _of_checks(workspace: Path, checks: Iterable[Sequence[str]], earlier: Frozen | None) -> set[str]:

@@ -47,11 +47,42 @@ def test_examples_count_and_prose_does_not(after: str, same: bool) -> None:
         ("pytest -q", "docs/a.rst", False),
         ("pytest -q", "tests/test_use.txt", True),
         ("make docs", "docs/use.txt", False),
+        ("sh -c python -m doctest docs/*.txt", "docs/use.txt", True),
+        ("sh -c python -m doctest docs/*.txt", "docs/more/use.txt", False),
+        ("cd docs && python -m doctest use.txt", "docs/use.txt", True),
+        ("cd docs && python -m doctest use.txt", "web/use.txt", False),
+        ("for d in */; do cd $d && python -m doctest use.txt; done", "web/use.txt", True),
+        ("for f in docs/*.txt; do python -m doctest -o ELLIPSIS $f; done", "docs/use.txt", True),
+        ("DOCS = docs/use.txt\n\tpython -m doctest $(DOCS)", "docs/use.txt", True),
+        ("run([sys.executable, '-m', 'doctest', 'docs/use.txt'])", "docs/use.txt", True),
+        ("doctest.testfile('use.txt')", "use.txt", True),
+        ("pytest -q docs/use.rst", "docs/use.rst", True),
     ],
 )
 def test_what_commands_have_read_is_found(text: str, path: str, takes: bool) -> None:
-    assert doctests.told([text]).takes(path) is takes
+    assert doctests.told([("", text)]).takes(path) is takes
+    assert not doctests.told([("", text)]).open
     assert doctests.runs_sources([text]) is path.endswith(".py")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        ("find docs -name '*.txt' | xargs python -m doctest", True),
+        ("find docs -name '*.txt' -exec python -m doctest {} +", True),
+        ("for f in $(ls docs); do python -m doctest $f; done", True),
+        ("python -m doctest $(DOCS) -v", True),
+        ("find src -name '*.py' | xargs python -m doctest", False),
+        ("for f in src/*.py; do python -m doctest $f; done", False),
+        ("python -m doctest -v calc.py > out.txt", False),
+    ],
+)
+def test_what_only_a_run_could_tell_is_taken_for_every_document(text: str, is_open: bool) -> None:
+    assert doctests.told([("", text)]).open is is_open
+
+
+def test_a_file_of_commands_names_documents_from_its_own_folder() -> None:
+    assert doctests.told([("web/Makefile", "t:\n\tpython -m doctest use.txt\n")]).takes("web/use.txt")
 
 
 def test_g1_the_examples_of_a_document_that_a_check_reads_are_laid_back(project: Project, tmp_path: Path) -> None:

@@ -6,46 +6,98 @@ looked at in the change (`gaming/doctests.py`), since their files are the work.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from proctor.oracle.toolchains import starts
+from proctor.oracle.toolchains.mentions import is_match
+
 SUFFIXES = (".txt", ".md", ".rst", ".markdown", ".rest", ".text")
-_DOCTEST = re.compile(r"(?<!\S)-m[ \t]*doctest(?!\S)([^;&|\n]*)")
+_DOCTEST = re.compile(r"""(?<![\w-])-m['", \t]*doctest(?![\w.])([^;&|\n\])]*)""")
+_ONE_AFTER_ANOTHER = re.compile(
+    r"\bfor[ \t]+(\w+)[ \t]+in[ \t]+([^;\n]+)|^[ \t]*(\w+)[ \t]*[:?+]*=([^\n]*)", re.MULTILINE
+)
+"""What a variable stands for, in a loop or as it is set."""
+_FILES = re.compile(r"""\b(?:testfile|DocFile(?:Suite|Test))\(\s*["']([^"'\n]+)["']""")
+_OPTION = re.compile(r"""(?<!\S)['"]?(?:-o[ \t'",]*\w+|-[\w-]*)|[\d&]?>+[ \t]*\S+""")
+_VARIABLE = re.compile(r"\$+[({]*(\w+)[)}]*")
+_BREAK = re.compile(r"""[\s,'"]+""")
+_NO_SOURCES = re.compile(r"\.(?:txt|md|rst|markdown|rest|text)\b")
 _GLOB = re.compile(r"""--doctest-glob['",=\s\\]+([^\s'"\\,\]]+)""")
 _SOURCES = re.compile(
     r"(?<!\S)-m[ \t]*doctest[^;&|\n]*\.py\b|--doctest-modules\b|--with-doctest\b|(?<![\w.-])xdoctest\b"
 )
-_PYTEST = re.compile(r"(?<![\w.-])(?:pytest|py\.test)(?![\w.-])")
+_PYTEST = re.compile(r"(?<![\w.-])(?:pytest|py\.test)(?![\w.-])([^;&|\n]*)")
 _USUAL = "test*.txt"
 """What pytest reads unasked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The documents that commands have read: by their paths, or as patterns."""
+    """The documents that commands have read: by their paths, as patterns of pytest, or as those of a shell. `open`: by
+    what only a run could tell."""
 
     paths: frozenset[str]
     patterns: frozenset[str]
+    globs: frozenset[str]
+    open: bool
 
     def takes(self, path: str) -> bool:
         name = path.rpartition("/")[2]
-        return path in self.paths or any(fnmatchcase(name, p) or fnmatchcase(path, p) for p in self.patterns)
+        return (
+            path in self.paths
+            or any(fnmatchcase(name, p) or fnmatchcase(path, p) for p in self.patterns)
+            or any(fnmatchcase(path, glob) and ("**" in glob or is_match(path, glob)) for glob in self.globs)
+        )
 
 
-def told(texts: Iterable[str]) -> Told:
-    """What commands, or the files that hold them, have read."""
+def told(texts: Iterable[tuple[str, str]]) -> Told:
+    """What commands have read: each text with the path of the file that holds it, or "" for a check's own words."""
     paths: set[str] = set()
     patterns: set[str] = set()
-    for text in texts:
-        for words in _DOCTEST.findall(text):
-            named = (word.strip("\"'").removeprefix("./") for word in words.split())
-            paths |= {word for word in named if not word.startswith("-") and not word.endswith(".py")}
+    is_open = False
+    for place, written in texts:
+        text = written.replace("\\\n", " ")
+        named = set(_FILES.findall(text))
+        for found in _DOCTEST.finditer(text):
+            words, is_known = _words(found[1], text)
+            named |= words
+            line = text[text.rfind("\n", 0, found.start()) + 1 : found.end()]
+            is_open |= not is_known and (".py" not in line or bool(_NO_SOURCES.search(line)))
+        for rest in _PYTEST.findall(text):
+            named |= {word for word in _words(rest, text)[0] if word.endswith((".txt", ".rst"))}
+            patterns.add(_USUAL)
         patterns |= set(_GLOB.findall(text))
-        patterns |= {_USUAL} if _PYTEST.search(text) else set()
-    return Told(frozenset(paths), frozenset(patterns))
+        if named:
+            paths |= {path for path in _led(place, text, named) if not path.endswith(".py")}
+    globs = {path for path in paths if not {"*", "?", "["}.isdisjoint(path)}
+    return Told(frozenset(paths - globs), frozenset(patterns), frozenset(globs), is_open)
+
+
+def _words(rest: str, text: str) -> tuple[set[str], bool]:
+    """The files that follow a command's name, and whether these are all."""
+    values: dict[str, list[str]] = {}
+    for looped, several, name, value in _ONE_AFTER_ANOTHER.findall(text):
+        values.setdefault(looped or name, []).append(several or value)
+    put = _VARIABLE.sub(lambda found: " ".join(values.get(found[1], [found[0]])), _OPTION.sub(" ", rest))
+    words = {word for word in _BREAK.split(put) if word.strip("\\+")}
+    unknown = {word for word in words if re.search(r"[$`{}()]", word)}
+    return words - unknown, bool(words) and not unknown
+
+
+def _led(place: str, text: str, named: Iterable[str]) -> Iterator[str]:
+    """Where names lead from the top, from the text's own folder, and from where its commands go."""
+    folder = posixpath.dirname(place)
+    went = starts.of_text(place, text)
+    bases = {"", folder, *(posixpath.join(top, gone) for top in ("", folder) for gone in went.gone)}
+    for name in named:
+        yield from (posixpath.normpath(posixpath.join(base, name)) for base in bases)
+        if went.open:
+            yield f"**/{name}"
 
 
 def runs_sources(texts: Iterable[str]) -> bool:
