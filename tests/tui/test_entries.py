@@ -206,6 +206,9 @@ def test_rows_that_only_move_gauges_are_not_told() -> None:
     assert told(ev.Spent(figures={Dimension.TOKENS: ev.Figure(5)})) is None
     assert told(ev.ToolCalled(iteration=1, name="shell")) is None
     assert told(ev.Judged(iteration=1, task=1, phase=Phase.BASELINE, verdict=Verdict.FAILED)) is None
+    later = told(ev.Judged(iteration=1, task=1, phase=Phase.REGRESSION, verdict=Verdict.FAILED))
+    assert later
+    assert later.text == "later run of the check of task 1 failed"
     assert told(ev.OrderTaken(order="o", verb="approve", outcome="done")) is None
 
 

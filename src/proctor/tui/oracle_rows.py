@@ -11,6 +11,12 @@ from proctor.tui.entries import Told, hunk, some
 from proctor.tui.spans import Role
 from proctor.words import Phase, Verdict
 
+_AGAIN = {
+    Phase.REPEAT: "second run of the check",
+    Phase.SMOKE: "smoke check",
+    Phase.REGRESSION: "later run of the check",
+}
+"""Checks that say nothing of a task's progress."""
 _VERDICT_ROLE = {Verdict.PASSED: Role.GOOD}
 
 
@@ -19,7 +25,7 @@ def judged(e: ev.Judged) -> Told:
         if e.verdict is Verdict.PASSED:
             return None
         of = "" if e.task is None else f" of task {e.task}"
-        said = f"{e.phase}{of} {e.verdict}" + (f" · {e.reason}" if e.reason else "")
+        said = f"{_AGAIN[e.phase]}{of} {e.verdict}" + (f" · {e.reason}" if e.reason else "")
         return "check", said, _VERDICT_ROLE.get(e.verdict, Role.TEXT)
     if e.phase is Phase.BASELINE:
         if e.verdict is Verdict.VACUOUS:
