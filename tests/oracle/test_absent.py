@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from proctor.oracle.absent import Lack, lack
 from proctor.oracle.bench import CheckResult
+from proctor.oracle.check import Judgement
+from proctor.sandbox.choose import choose
+from proctor.sandbox.policy import Policy
+from proctor.supervisor import judging, policies
 from proctor.words import Verdict
 
 from .project import Project
@@ -67,3 +74,30 @@ def test_g2_what_a_check_starts_and_nobody_at_work_could_bring_says_nothing_of_t
     else:
         assert isinstance(lacking, Lack)
         assert (lacking.what.startswith(found[0]), lacking.sure) == (True, found[1])
+
+
+def test_once_a_worker_has_run_the_sandbox_is_asked_whether_something_is_missing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.freeze("tests")
+    monkeypatch.setattr(policies, "for_check", lambda workspace, _: Policy(workspace=workspace))
+    run = ("sh", "-c", "python3 app.py > out && grep -q 42 out && nosuch")
+
+    def verdict(missing: str, iteration: int) -> Verdict:
+        log = project.write("../log", f"sh: 1: {missing}: not found\n")
+        result = CheckResult(run, Verdict.FAILED, "exit code 1", log=str(log))
+        task = SimpleNamespace(id="2", task="Write add", spec=None)
+        session = SimpleNamespace(
+            state=SimpleNamespace(iteration=iteration),
+            terms=SimpleNamespace(contract=SimpleNamespace(state=SimpleNamespace(plan=None))),
+            backend=choose("bwrap"),
+            workspace=project.workspace,
+            frozen=project.frozen,
+            log=lambda *_: None,
+        )
+        judgement = Judgement(Verdict.FAILED, "exit code 1", results=(result,))
+        return asyncio.run(judging.completed(cast(Any, session), judgement, cast(Any, task))).verdict
+
+    assert verdict("grep", 0) is Verdict.INFRA
+    assert verdict("grep", 1) is Verdict.FAILED
+    assert verdict("nosuch", 1) is Verdict.INFRA

@@ -3,7 +3,7 @@
 Such a failure says nothing of the work, whatever a script makes of exit code 127. But what is missing may be the work
 itself: a module or a program that the task is to bring. It is told apart by who can provide it: what stands nowhere
 in the workspace, and is named by the check but not by the task, is for the operator to install. All else is a failure,
-and the operator is told.
+and the operator is told. What fails may be a worker's and lie: once one has run, `is_gone` asks the sandbox itself.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.oracle import tamper
 from proctor.oracle.bench import CheckResult
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.toolchains import discovery, mentions
+from proctor.oracle.toolchains.commands import is_python, trial
 from proctor.oracle.toolchains.unfetched import unfetched
+from proctor.sandbox.policy import Policy
+from proctor.sandbox.run import run
+from proctor.sandbox.running import Backend
+from proctor.trees import scratch_folder
 from proctor.words import Verdict
 
 _TAIL = 64 << 10
+_SECONDS = 30.0
 _NAME = rb"([\w][\w.+-]{0,99})"
 _PROGRAM = re.compile(
     rb"^(?:(?:\S*/)?(?:[bdz]a?|k|fi)?sh|[^\n:]{1,300}: (?:line )?\d{1,6}): " + _NAME + rb": (?:command )?not found\r?$"
@@ -51,10 +57,12 @@ _TOOLS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What is not there, in words; `sure` where nothing but the operator could bring it."""
+    """What is not there, in words; `sure` where nothing but the operator could bring it. `trial` ends with 0 if it is
+    there after all; it is empty for what cannot be tried."""
 
     what: str
     sure: bool
+    trial: tuple[str, ...] = ()
 
 
 def lack(result: CheckResult, workspace: Path, frozen: Frozen, told: Iterable[str]) -> Lack | None:
@@ -74,8 +82,21 @@ def lack(result: CheckResult, workspace: Path, frozen: Frozen, told: Iterable[st
         if ours or not certain:
             top = name.partition(".")[0] if kind == "module" else name
             sure = certain and ours and (top in _TOOLS or not _is_provided(top, workspace, told))
-            return Lack(f"{kind} {name} was not found", sure)
+            return Lack(f"{kind} {name} was not found", sure, trial(_starting(kind, name, result.run)))
     return None
+
+
+def is_gone(trial: Sequence[str], backend: Backend, policy: Policy) -> bool:
+    """Whether a trial in the sandbox of checks says that something is not there."""
+    with scratch_folder() as scratch:
+        ended = run(backend, trial, replace(policy, writable=False), _SECONDS, scratch / "output", _TAIL)
+    return ended.exit.ran and not ended.timed_out and ended.exit.code != 0
+
+
+def _starting(kind: str, name: str, command: Sequence[str]) -> tuple[str, ...]:
+    if kind == "program":
+        return (name,)
+    return (next(filter(is_python, command), "python3"), "-m", name)
 
 
 def _missing(output: bytes) -> Iterator[tuple[str, str, bool]]:

@@ -20,6 +20,7 @@ from proctor.journal.stream import iteration_dir
 from proctor.oracle import absent
 from proctor.oracle.bench import REASON
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
+from proctor.oracle.toolchains import commands
 from proctor.progress import fingerprint
 from proctor.supervisor import policies
 from proctor.supervisor.act import Acted
@@ -190,7 +191,7 @@ async def baseline(s: Session, task: TaskState) -> bool:
         said = replace(row, verdict=Verdict.VACUOUS, reason=why)
         s.append(said, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))
         return False
-    if never_ran(judgement):
+    if never_ran(judgement) and (judgement.verdict is Verdict.INFRA or await _cannot_start(s, judgement)):
         s.append(replace(row, verdict=Verdict.INFRA))
         fix = f"install what it runs, name it in the task if it is the work, or give it another{see(judgement.log)}"
         raise Unrecoverable(f"task {task.id}: its check cannot be run: {row.reason}; {fix}", "oracle")
@@ -215,7 +216,7 @@ async def completed(s: Session, judgement: Judgement, task: TaskState | None = N
         lack = await asyncio.to_thread(absent.lack, result, s.workspace, s.frozen, _told(s, task))
         if lack is None or result.optional:
             continue
-        if lack.sure:
+        if lack.sure and await _is_gone(s, lack.trial):
             why = safe_line(f"{lack.what}, and the check ended with: {result.reason}", REASON)
             said = replace(result, verdict=Verdict.INFRA, reason=why)
             results = (*judgement.results[:number], said, *judgement.results[number + 1 :])
@@ -223,6 +224,20 @@ async def completed(s: Session, judgement: Judgement, task: TaskState | None = N
         whose = f"task {task.id}" if task else "progress.smoke"
         s.log("oracle", f"{whose}: {safe_line(lack.what, 200)}: if that is not the work, install it; see {result.log}")
     return judgement
+
+
+async def _is_gone(s: Session, trial: Sequence[str]) -> bool:
+    """Whether what a check says that it lacks is not there; before the first worker nobody could make it lie."""
+    if not s.state.iteration:
+        return True
+    policy = policies.for_check(s.workspace, s.terms.contract)
+    return bool(trial) and await asyncio.to_thread(absent.is_gone, trial, s.backend, policy)
+
+
+async def _cannot_start(s: Session, judgement: Judgement) -> bool:
+    """Whether a check that ended like one that could not start is one that cannot."""
+    ended = (result.run for result in judgement.results if result.run and _NOT_FOUND.search(result.reason))
+    return not s.state.iteration or any([await _is_gone(s, commands.trial(run)) for run in ended])
 
 
 def _told(s: Session, task: TaskState | None) -> Iterator[str]:
