@@ -221,7 +221,7 @@ class Operator:
         answers = requests.answers(request)
         word = answers.approve if verb == "approve" else answers.deny
         asked, text = requests.subject(request)
-        hint = f"{safe_line(asked, 24)}  {safe_line(text, 400)}"
+        hint = f"{safe_line(asked, 24)}  {safe_line(text, 400)}".strip()
         title = f"#{request.id}: {word}, because"
         self._ask(Prompt(title, hint, verb=word), lambda reason: self._send(verb, request.id, reason=reason))
 

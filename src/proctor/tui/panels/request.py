@@ -146,7 +146,7 @@ def panel(view: View, docked: Docked, room: int, rows: int, keys: dict[str, str]
     body, below, whole = _arranged(text, notes, space, room, left)
     if not whole:
         more = f": {keys['inspect']} shows all" if "inspect" in keys else ""
-        notes = [(f"longer than shown{more}", Role.ATTENTION), *(note for note in notes if note[1] != Role.ATTENTION)]
+        notes.insert(0, (f"longer than shown{more}", Role.ATTENTION))
         body, below, _ = _arranged(text, notes, space, room, left)
     found = [line(" " * width(head) if place else head, (row, Role.TEXT)) for place, row in enumerate(body)]
     keyed = line((docked.sent, Role.DIM)) if docked.sent else _keys(view, docked, room, keys)
