@@ -244,6 +244,12 @@ def test_degrade_is_for_tokens_and_cost_and_needs_a_cheaper_model(refusal: Refus
     assert line.startswith("proctor.yaml:3: budget.at_soft: cheaper_model needs worker.cheaper")
 
 
+def test_what_no_worker_can_write_is_entrusted_to_none(refusal: Refusal) -> None:
+    state = "state: {protect: [tests/], entrust: [Makefile, tests/conftest.py]}\n"
+    (line,) = refusal(SMALLEST + state)
+    assert "state.entrust[1]: 'tests/conftest.py' lies in state.protect (tests), which no worker can write" in line
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

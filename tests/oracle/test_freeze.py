@@ -317,3 +317,13 @@ def test_what_a_program_that_is_the_work_imports_is_its_own(project: Project, tm
     shutil.copytree(project.workspace, tmp_path / "tree")
     (tmp_path / "tree/app/queue.py").touch()
     assert undo(tmp_path / "tree", frozen) == ()
+
+
+def test_what_the_operator_entrusts_to_workers_is_neither_frozen_nor_foreign(project: Project, tmp_path: Path) -> None:
+    project.write("Makefile", "test:\n\tpytest\n")
+    frozen = freeze(project.workspace, project.oracle, ("tests",), (), entrust=("Makefile", "qa"))
+    assert "Makefile" not in frozen.by_path
+    project.write("Makefile", "test: more\n\tpytest\n")
+    project.write("qa/conftest.py", "print()\n")
+    project.write("conftest.py", "print()\n")
+    assert undo(project.workspace, frozen) == ("conftest.py",)

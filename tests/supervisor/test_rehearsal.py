@@ -10,7 +10,7 @@ import pytest
 
 from proctor.cli.main import main
 from proctor.contract.load import load
-from proctor.supervisor.rehearsal import scripts, unrunnable
+from proctor.supervisor.rehearsal import kept, unrunnable
 
 CONTRACT = """\
 goal: Try the checks
@@ -81,12 +81,26 @@ def test_a_script_that_may_be_the_work_and_that_a_check_owns_is_told_once(work: 
     for name in ("cli.py", "verify.py", "app.py"):
         (work / name).write_text("")
     lines(work, ["python", "cli.py", "2"], ["python", "verify.py"], ["python", "cli.py", "3"])
-    (line,) = scripts(work, load(work))
+    (line,) = kept(work, load(work))
     assert line.startswith("tasks.json:1: task 2: what a worker does to cli.py is undone, since a check judged by its")
     contract = (work / "proctor.yaml").read_text().replace("progress: {", "progress: {smoke: {run: [python, app.py]}, ")
-    (work / "proctor.yaml").write_text(contract.replace("run: [\"python\"", "expect: '5', run: [\"python\""))
+    (work / "proctor.yaml").write_text(contract.replace('run: ["python"', "expect: '5', run: [\"python\""))
     (work / "tasks.json").write_text(json.dumps([{"id": 1, "task": "x"}]))
-    assert scripts(work, load(work)) == ()
+    assert kept(work, load(work)) == ()
+
+
+def test_what_a_task_names_and_checks_rest_on_is_told_unless_it_is_entrusted(work: Path) -> None:
+    (work / "Makefile").write_text("dist:\n\ttouch out\n")
+    lines(work, ["make", "dist"])
+    (work / "tasks.json").write_text(json.dumps([{"id": 1, "task": "Add a target to the Makefile, see Makefile.am"}]))
+    (line,) = kept(work, load(work))
+    assert line.startswith(
+        "tasks.json:1: task 1: names Makefile, on which checks rest, so that what a worker does to it"
+    )
+    assert line.endswith("state.entrust: [Makefile]")
+    with (work / "proctor.yaml").open("a") as contract:
+        contract.write("state: {entrust: [Makefile]}\n")
+    assert kept(work, load(work)) == ()
 
 
 def test_check_refuses_a_contract_whose_check_cannot_start(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

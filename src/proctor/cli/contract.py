@@ -70,7 +70,7 @@ def facts(workspace: Path, contract: Contract) -> lint.Facts:
         ungated=rules.ungated(),
         repository=_repository(workspace),
         unrunnable=rehearsal.unrunnable(workspace, contract),
-        scripts=rehearsal.scripts(workspace, contract),
+        kept=rehearsal.kept(workspace, contract),
         faults=_faults(workspace, contract),
         unpriced=tuple(_unpriced(contract)),
     )

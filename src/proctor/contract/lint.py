@@ -39,8 +39,8 @@ class Facts:
     Seconds of the check and of the worker are those of a typical task. `unstable` counts verdicts that did
     not repeat, `oscillations` trees that came back after differing; `ungated` are acts that reach outside
     and that the approvals let through unasked. `repository` is the folder whose git repository the workspace
-    belongs to, "" for none. `faults` are those of the task list, `unrunnable` checks that cannot start, `scripts` those
-    of checks that may be the work and that no worker can change, a line each with its place first; `unpriced` models
+    belongs to, "" for none. `faults` are those of the task list, `unrunnable` checks that cannot start, `kept` files
+    that checks rest on and that may be the work, a line each with its place first; `unpriced` models
     whose cost is capped and not known, each with the nearest name that has a price, "" where none is near.
     """
 
@@ -51,7 +51,7 @@ class Facts:
     ungated: tuple[str, ...] = ()
     repository: str | None = None
     unrunnable: tuple[str, ...] = ()
-    scripts: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     unpriced: tuple[tuple[str, str], ...] = ()
 
@@ -110,7 +110,7 @@ def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> 
                 *_without_effect(contract),
                 *_without_price(contract, facts),
                 *_absent(contract, workspace),
-                *facts.scripts,
+                *facts.kept,
             )
         ),
         unanswered=tuple(located(contract, line) for line in (*_unanswered(contract, queue, facts), *facts.unrunnable)),
@@ -218,7 +218,7 @@ def _open_tests(contract: Contract, workspace: Path) -> Iterator[str]:
     """Tests that the worker may rewrite: no path covers them, and no check names them."""
     state, runs = contract.state, [run for _, _, run in _runs(contract)]
     named = (word.partition("::")[0] for run in runs if run[0] not in _VERBS for word in run)
-    covered = (*state.protect, *state.hide, *named)
+    covered = (*state.protect, *state.entrust, *state.hide, *named)
     if tests := testfiles.uncovered(testfiles.found(workspace), covered):
         areas = ", ".join(testfiles.areas(tests)[:_NAMED])
         yield (

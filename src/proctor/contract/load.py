@@ -168,12 +168,19 @@ def _files(document: Document) -> Iterator[tuple[Place, str]]:
             if path.startswith(f"{other}/") or other.startswith(f"{path}/"):
                 yield ("state", name), f"{path!r} and {whose} cannot both be: one would be a folder"
         seen[path] = f"state.{name}"
+    entrusted, guarded = document.at(("state", "entrust")), document.at(("state", "protect"))
+    tops = {PurePosixPath(path) for path in guarded if isinstance(path, str)} if isinstance(guarded, list) else set()
+    for at, entry in enumerate(entrusted if isinstance(entrusted, list) else ()):
+        place = PurePosixPath(str(entry))
+        if held := tops & {place, *place.parents}:
+            why = f"{str(entry)[:80]!r} lies in state.protect ({held.pop()}), which no worker can write"
+            yield ("state", "entrust", at), why
 
 
 def _outside(document: Document, workspace: Path) -> Iterator[tuple[Place, str]]:
     """Paths that leave the workspace through a symbolic link."""
     root = os.path.realpath(workspace)
-    for name in ("tasks", "plan", "progress", "rules", "protect", "hide"):
+    for name in ("tasks", "plan", "progress", "rules", "protect", "entrust", "hide"):
         given = document.at(("state", name))
         items: list[tuple[Place, Value]] = [(("state", name), given)]
         if isinstance(given, list):

@@ -93,6 +93,8 @@ def survives(contract: Contract, repository: str | None = None) -> Iterator[str]
     if state.protect:
         held = "Read-only to the worker" if walled else "As they were for each verdict, but the worker can write them"
         yield f"{held}: {', '.join(state.protect)}."
+    if state.entrust:
+        yield f"For the worker to change, although checks rest on them: {', '.join(state.entrust)}."
     if state.hide:
         held = (
             "Hidden from the worker" if walled else f"NOT hidden (sandbox: {contract.sandbox.kind}), it can read them"

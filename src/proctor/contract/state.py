@@ -56,6 +56,8 @@ class State(Section):
     rules: OneFile = "RULES.md"
     protect: Areas = ()
     """Files and folders that the worker can read and not write: what the checks rest on."""
+    entrust: Areas = ()
+    """Files and folders that the worker may change although checks rest on them: the work is in them."""
     hide: Areas = ()
     """Files and folders that the worker cannot even read."""
     commits: Commits | None = None

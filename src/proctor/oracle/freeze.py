@@ -51,20 +51,22 @@ def freeze(
     held: Collection[str] = (),
     mine: Collection[str] = (),
     work: Collection[str] = (),
+    entrust: Iterable[str] = (),
 ) -> Frozen:
     """Record the frozen set of a workspace and make it the one in force.
 
     `protect`: files and folders declared by the contract; `checks`: the argv of every check; `named`: the files that
-    checks compare with, and specs; `work`: scripts that checks run and that a worker may write; `ignored`: folders
-    that are in no checkpoint. Where there is an `earlier` set, only
-    what is or was protected, is known to be the operator's (`mine`) or is a script that no check named before, and
-    neither is, nor lies below, a path of `held` is recorded anew; all else stays as it was, since a worker could have
-    written it. Durable when it returns; the same workspace gives the same revision. UsageError for a path that cannot
-    be protected.
+    checks compare with, and specs; `work`: scripts that checks run and that a worker may write; `entrust`: files and
+    folders that he may write whatever rests on them; `ignored`: folders that are in no checkpoint. Where there is an
+    `earlier` set, only what is or was protected, is known to be the operator's (`mine`) or is a script that no check
+    named before, and neither is, nor lies below, a path of `held` is recorded anew; all else stays as it was, since a
+    worker could have written it. Durable when it returns; the same workspace gives the same revision. UsageError for a
+    path that cannot be protected.
     """
     ignored = {path.rstrip("/") for path in ignored}
     checks = [tuple(word.replace(f"{workspace}/", "./") for word in argv) for argv in checks]
-    roots = tuple(sorted({_root(workspace, name) for name in protect}))
+    roots = _roots(workspace, "protect", protect)
+    entrusted = _roots(workspace, "entrust", entrust)
     of_checks = _of_checks(workspace, checks, earlier) - set(work)
     mine = {*mine, *(of_checks - earlier.by_path.keys() - set(earlier.named) if earlier else ())}
 
@@ -84,10 +86,7 @@ def freeze(
             for path in _declared(workspace, roots, (*named, *of_checks), environments)
             if anew(path)
         ]
-        modules = set(earlier.modules if earlier else ())
-        tested = set(earlier.tested if earlier else ())
-        stood: set[tuple[str, str]] = set()
-        tree = _Tree()
+        tree = _Tree(earlier)
         packages = discovery.go_packages(item.path for item in items if item)
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
             if entry.name == discovery.CACHE:
@@ -98,9 +97,7 @@ def freeze(
             found = discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages)
             if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
                 items.append(recorder.record(path))
-            tested |= {path.rpartition("/")[0]} if discovery.is_python_test(entry.name) else set()
-            modules |= set(filter(None, (discovery.top_module(path),)))
-            stood |= set(filter(None, (discovery.whole_module(path),)))
+            tree.found(path)
         items += recorder.follow(items, anew, ignored, of_checks)
         documents = _documents(checks, recorder, items, filter(anew, tree.texts))
         watching = [argv for argv in checks if not set(work).intersection(map(os.path.normpath, own_scripts(argv)))]
@@ -114,10 +111,13 @@ def freeze(
             guarded, trees, environments = list(earlier.guarded), list(earlier.trees), list(earlier.borrowed)
             imports, firsts = imports | set(earlier.imports), firsts | set(earlier.starts)
             provided = set(earlier.installed)
-        own = {module.rpartition("/")[2] for module in modules if discovery.is_top(module)}
-        modules |= {"/".join(filter(None, whole)) for whole in stood if whole[1] in taken}
+        own = {module.rpartition("/")[2] for module in tree.modules if discovery.is_top(module)}
+        modules = tree.modules | {"/".join(filter(None, whole)) for whole in tree.stood if whole[1] in taken}
         manifest = encode(
-            items=_sorted((*items, *map(recorder.record, documents))),
+            items=_sorted(
+                o for o in (*items, *map(recorder.record, documents)) if o and not is_within(o.path, entrusted)
+            ),
+            entrusted=entrusted,
             guarded=_sorted(guarded),
             trees=trees,
             roots=roots,
@@ -128,7 +128,7 @@ def freeze(
             starts=sorted(firsts),
             installed=sorted(provided - own),
             named=sorted(of_checks),
-            tested=sorted(tested),
+            tested=sorted(tree.tested),
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
             skipped=sorted(recorder.skipped),
             **made.record(recorder, items, checks, ignored, earlier),
@@ -151,9 +151,13 @@ def _put(store: Path, stage: Path, manifest: bytes) -> Path:
 
 
 class _Tree:
-    """The folders of a workspace, "" for its top."""
+    """The folders of a workspace, "" for its top; and of what is not a worker's those with tests for Python (`tested`),
+    the top-level modules, and what `stood` as a module wherever."""
 
-    def __init__(self) -> None:
+    def __init__(self, earlier: Frozen | None) -> None:
+        self.tested = set(earlier.tested if earlier else ())
+        self.modules = set(earlier.modules if earlier else ())
+        self.stood: set[tuple[str, str]] = set()
         self.folders = {""}
         self.texts: list[str] = []
         self._hold: set[str] = {""}
@@ -163,6 +167,14 @@ class _Tree:
     def homes(self) -> set[str]:
         """Those that modules are imported from, or that commands start in."""
         return self._hold - self._packages
+
+    def found(self, path: str) -> None:
+        """Take a file in that is not a worker's."""
+        folder, _, name = path.rpartition("/")
+        if discovery.is_python_test(name):
+            self.tested.add(folder)
+        self.modules |= set(filter(None, (discovery.top_module(path),)))
+        self.stood |= set(filter(None, (discovery.whole_module(path),)))
 
     def add(self, path: str) -> None:
         """Take a file in."""
@@ -255,14 +267,17 @@ def _is_silent(place: Path) -> bool:
     return settings.part(place.name, tamper.read(place)) == {} if plain else not place.is_symlink()
 
 
-def _root(workspace: Path, name: str) -> str:
-    """A declared path in its one spelling; it must name something inside the workspace, reached without a link."""
-    place = PurePosixPath(name)
-    if not place.parts or place.is_absolute() or ".." in place.parts or place.parts[0] in discovery.OWN:
-        raise UsageError(f"state.protect: {safe_line(name) or '(empty)'}: must be a path inside the workspace")
-    if not discovery.on_plain_folders(workspace, str(place)):
-        raise UsageError(f"state.protect: {safe_line(name)}: lies behind a link; name the place it points to")
-    return str(place)
+def _roots(workspace: Path, key: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Declared paths, each in its one spelling; each must name something in the workspace, reached without a link."""
+    places = set()
+    for name in names:
+        place = PurePosixPath(name)
+        if not place.parts or place.is_absolute() or ".." in place.parts or place.parts[0] in discovery.OWN:
+            raise UsageError(f"state.{key}: {safe_line(name) or '(empty)'}: must be a path inside the workspace")
+        if not discovery.on_plain_folders(workspace, str(place)):
+            raise UsageError(f"state.{key}: {safe_line(name)}: lies behind a link; name the place it points to")
+        places.add(str(place))
+    return tuple(sorted(places))
 
 
 def _from_elsewhere(names: Iterable[str], sites: Collection[Path]) -> tuple[set[str], set[str]]:

@@ -51,7 +51,7 @@ class Frozen:
     packages of environments that checks use, `named` the paths that checks name, there or not, `tested` the folders
     that held tests for Python, `goals` the names that make files give to commands, and no file had, `made` what
     other rules of theirs make (`makes.py`), `stood` what was there of it, `documents` the
-    frozen files of which only the examples count.
+    frozen files of which only the examples count, `entrusted` what the operator leaves to workers whatever it is.
     """
 
     rev: str
@@ -69,6 +69,7 @@ class Frozen:
     installed: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    entrusted: tuple[str, ...] = ()
     tested: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     made: tuple[str, ...] = ()

@@ -97,11 +97,21 @@ def _present(
     runs, named = [check.run for check in checks], [path for check in checks for path in check.files.values()]
     ours = {*owned(s.terms.contract.state), *s.terms.lists()}
     named += [task.spec for task in s.state.tasks if task.spec and task.spec not in ours]
-    protect = s.terms.contract.state.protect
+    state = s.terms.contract.state
     ignored = s.store.list_ignored()
     place = s.state_dir / "oracle"
     return freeze(
-        s.workspace, place, protect, runs, ignored, named=named, earlier=earlier, held=held, mine=mine, work=work
+        s.workspace,
+        place,
+        state.protect,
+        runs,
+        ignored,
+        named=named,
+        earlier=earlier,
+        held=held,
+        mine=mine,
+        work=work,
+        entrust=state.entrust,
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from proctor.contract import ground
 from proctor.contract.model import Contract
 from proctor.contract.values import SandboxKind
 from proctor.errors import UsageError
 from proctor.journal.events import CheckFact
 from proctor.oracle import rules, runners, visitor
+from proctor.oracle.freeze import freeze
+from proctor.oracle.frozen import is_within
 from proctor.oracle.toolchains import commands, owners
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
@@ -57,20 +61,42 @@ def unrunnable(workspace: Path, contract: Contract) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def scripts(workspace: Path, contract: Contract) -> tuple[str, ...]:
-    """Scripts that a worker could not change because a check owns them, though they may be the work: a line each."""
+def kept(workspace: Path, contract: Contract) -> tuple[str, ...]:
+    """Files that a worker could not change because checks rest on them, though they may be the work: a line each."""
     found: dict[str, str] = {}
-    for key, check in _required(workspace, contract):
+    every = list(_required(workspace, contract))
+    for key, check in every:
         if key != "progress.smoke":
-            found |= {path: key for path in sorted(owners.owned(check)) if (workspace / path).is_file()}
-    return tuple(
-        safe_line(
-            f"{key}: what a worker does to {path} is undone, since a check judged by its exit code owns its script; if "
-            "it is the work, say what has to come out of it (`expect`, `artifact`), or run it as a module",
-            600,
-        )
+            owned = owners.owned(check) - set(contract.state.entrust)
+            found |= {path: key for path in sorted(owned) if (workspace / path).is_file()}
+    lines = [
+        f"{key}: what a worker does to {path} is undone, since a check judged by its exit code owns its script; if "
+        "it is the work, say what has to come out of it (`expect`, `artifact`), or name it under state.entrust"
         for path, key in found.items()
-    )
+    ]
+    return tuple(safe_line(line, 600) for line in (*lines, *_named(workspace, contract, [c for _, c in every])))
+
+
+def _named(workspace: Path, contract: Contract, checks: Sequence[CheckFact]) -> Iterator[str]:
+    """What tasks name and checks rest on: a line for each task."""
+    names, runs = contract.state, [check.run for check in checks]
+    try:
+        listed = tasks.read(workspace, names.tasks, names.plan, ())
+        headings = tasks.headings(workspace, names.tasks)
+        with scratch_folder() as scratch:
+            work, ignored = owners.of_work(checks), ground.ignored(workspace).paths
+            frozen = freeze(workspace, scratch / "oracle", (), runs, ignored, work=work, entrust=names.entrust)
+    except UsageError:  # said elsewhere
+        return
+    own = {path for run in runs for path in commands.named_paths(run)}
+    held = [item.path for item in frozen.items if not is_within(item.path, (*names.protect, *names.hide, *own))]
+    for heading, task in zip(headings, listed, strict=False):
+        if told := [path for path in held if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", task.task)][:3]:
+            paths = ", ".join(told)
+            yield (
+                f"{heading}: names {paths}, on which checks rest, so that what a worker does to it is undone; if the "
+                f"task is to change it: state.entrust: [{paths}]"
+            )
 
 
 def _fails(backend: Backend, trial: Sequence[str], program: str, policy: Policy, output: Path) -> str:

@@ -77,6 +77,7 @@ def _asked(s: Session) -> dict[str, list[str]]:
     parts["smoke check"] = [_said(check) for check in s.terms.smoke_checks()]
     parts["final check"] = [_said(check) for check in s.terms.final_checks()]
     parts["state.protect"] = list(contract.state.protect)
+    parts["state.entrust"] = list(contract.state.entrust)
     text = files.read_optional(s.workspace, contract.state.plan) or ""
     whole = len(text) <= _READ and text.count("\n") <= _COMPARED
     parts[contract.state.plan] = text.splitlines() if whole else [f"{len(text):,} characters, sha256 {s.terms.plan}"]
