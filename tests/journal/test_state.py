@@ -239,9 +239,9 @@ def test_the_operator_s_go_on_is_for_what_was_shown_and_a_pass_that_rests_on_it_
     assert replace(seen, line=9).identity in gone_on.let_go
     assert later.identity not in gone_on.let_go
     assert state(*told, granted, *done(1, "c2")).unlooked == "before", "another tree may pass with it"
-    assert gone_on.accepted == ()
-    passed = ev.Judged(iteration=1, task=1, phase=Phase.WORK, verdict=Verdict.PASSED)
-    assert state(*told[:3], passed, *told[3:], granted).accepted == (seen.identity,), "he has seen a pass with it"
+    counted = state(*told, granted, *done(1, "c2"))
+    assert (gone_on.accepted, counted.accepted) == ((), (seen.exact,)), "only the pass that was let count settles it"
+    assert replace(seen, whole="another file").exact not in counted.accepted
     clean = ev.TaskDone(task=2, iteration=2, checkpoint="c3")
     back = ev.RolledBack(safety="c3", target="c1", way="rollback")
     for one in (clean, back):

@@ -102,10 +102,22 @@ def test_a_literal_that_stood_elsewhere_before_or_in_the_plan_is_no_answer_of_th
     assert (one.kind, one.where) == (Gaming.LITERAL, "calc.py:2")
 
 
-def test_a_look_without_an_end_is_a_suspicion(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answers_of_tests_that_no_path_protects_are_known_too(watched: Watched) -> None:
+    asked = "".join(f"    assert add({x!r}, 1) == {y}\n" for x, y in _CODES)
+    watched.project.write("more/test_codes.py", f"from calc import add\n\n\ndef test_codes():\n{asked}")
+    watched.before = first = watched.store.snapshot("before").commit
+    watched.project.write("calc.py", "def add(a, b):\n    if a == 'y':\n        return 482913\n    return 0\n")
+    assert watched.look() == looking.Seen()
+    (one,) = watched.look(first=first).suspicion
+    assert (one.kind, one.where) == (Gaming.LITERAL, "calc.py:2")
+
+
+def test_a_look_that_does_not_come_to_its_end_is_tampering(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     watched.project.write("calc.py", SNIFFS)
     monkeypatch.setattr(looking, "SECONDS", 0.001)
-    (one,) = watched.look().suspicion
+    seen = watched.look()
+    (one,) = seen.tampering
+    assert seen.own
     assert (one.kind, one.why) == (Gaming.UNREAD, "the change could not be looked at: no end after 0.001 s")
 
 

@@ -125,6 +125,7 @@ def test_a_pass_that_the_operator_did_not_let_count_is_asked_about_again_when_no
     first = asked(workspace, RequestKind.TAMPERING)
     workspace.proctor("deny", "--id", str(first.id), check=True)
     wait_until(lambda: not workspace.supervisor(), "the end")
+    assert workspace.status()["why"] == "tampering"
     workspace.begin()
     again = asked(workspace, RequestKind.TAMPERING)
     assert again.id != first.id

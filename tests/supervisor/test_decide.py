@@ -113,7 +113,12 @@ def test_what_there_was_to_ask_beside_a_ceiling_is_decided_when_the_session_goes
     both = Facts(open_tasks=1, binding=bound(action), tampering=Response.ESCALATE, conflict=True)
     assert decide(both).for_now
     after = Facts(open_tasks=1, tampering=Response.ESCALATE, conflict=True)
-    assert (decide(after).why, decide(after).for_now) == ("tampering", False)
+    assert (decide(after).why, decide(after).for_now) == (CONFLICT, False)
+
+
+@pytest.mark.parametrize("answer", [Response.PARK, Response.STOP, Response.ESCALATE])
+def test_a_check_that_is_called_wrong_is_asked_about_before_tampering_ends_the_session(answer: Response) -> None:
+    assert decide(Facts(open_tasks=1, tampering=answer, conflict=True)).why == CONFLICT
 
 
 @pytest.mark.parametrize("scope", [Scope.TASK, Scope.ITERATION])

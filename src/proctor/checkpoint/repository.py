@@ -171,6 +171,10 @@ class Store:
         """The difference of two checkpoints as a patch, with the bytes of the files."""
         return view.patch(self._git, self._objects, before, after, paths)
 
+    def paths(self, commit: str) -> tuple[str, ...]:
+        """The paths of the files of a checkpoint, sorted."""
+        return view.paths(self._git, self._objects, commit)
+
     def entries(self, commit: str) -> tuple[Entry, ...]:
         """Every file of a checkpoint, sorted by path."""
         return view.entries(self._git, self._objects, commit)

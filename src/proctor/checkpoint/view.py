@@ -144,6 +144,12 @@ def entries(git: Git, objects: Objects, commit: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
+def paths(git: Git, objects: Objects, commit: str) -> tuple[str, ...]:
+    """The paths of the files of a checkpoint."""
+    names = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", *objects.files_of(commit))
+    return tuple(map(text, split(names)))
+
+
 def read(git: Git, objects: Objects, commit: str, path: str) -> bytes:
     """The content of one file of a checkpoint (of a symlink: its target)."""
     line = git.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", *objects.files_of(commit), "--", path)

@@ -36,6 +36,8 @@ CUT_SHORT = frozenset({IterationEnd.OPERATOR, IterationEnd.INTERRUPTED, Iteratio
 """Ends of iterations whose worker had not come to its end: what its tree lacks is no failure of its own."""
 MOST_PATHS = 200
 """Paths of one kind that the state remembers; the rows have them all."""
+MOST_LET_GO = 200
+"""Findings that are remembered as seen; more are asked about again."""
 MOST_ANSWERED = 200
 """Answered requests of one kind, granted or not, that the state remembers."""
 FORMAT = 1
@@ -265,7 +267,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Identities of the findings since then that the operator saw and let go on: nothing that came later is among them.
     """
     accepted: tuple[str, ...] = ()
-    """Those that he let count with a pass that rested on them: he has judged them, and is not asked again."""
+    """Those that a pass was let count with, in the files as they were: he has judged them, and is not asked again."""
     suspected: int = 0
     suspected_in: int = 0
     findings: tuple[ev.Finding, ...] = ()
@@ -300,8 +302,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def shown(self) -> tuple[ev.Finding, ...]:
-        """What is asked about, of the iteration that was settled last: the tampering, else what is suspected."""
-        return self.findings if self.tampered_in == self.settled else self.suspicions
+        """What was found in the iteration that was settled last."""
+        tampering = self.findings if self.tampered_in == self.settled else ()
+        return (*tampering, *(self.suspicions if self.suspected_in == self.settled else ()))
 
     @property
     def open_requests(self) -> tuple[RequestState, ...]:

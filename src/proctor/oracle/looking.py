@@ -5,6 +5,7 @@ Text only, nothing is run. The look is bounded in bytes and time and is done by 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 import proctor
 from proctor.errors import ProctorError
@@ -28,7 +30,7 @@ from proctor.oracle.toolchains import doctests, mentions
 from proctor.text import safe_line
 from proctor.words import Gaming, Weight
 
-SECONDS = 20.0
+SECONDS = 60.0
 """Time that a look may take; it has less of the processor."""
 MOST = 20
 """Findings of a weight that a row names; the iteration's folder has all."""
@@ -37,6 +39,7 @@ _FILE, _TESTS = 256 << 10, 1 << 20
 _TABLE = 1 << 20
 """Bytes of a file that is too large to be looked at, up to which it may still be seen to be a mere table."""
 _LAID_BACK = 20
+_MOST_TESTS = 200
 _NOT_OURS = re.compile(r"(?:^|/)(?:node_modules|\.venv|venv|site-packages|vendor|dist|build|target|\.tox|\.nox|\.git)/")
 _GENERATED = re.compile(r".*(?:\.min\.[cm]?js|\.bundle\.js|_pb2\.py|\.pb\.go|\.lock|\.pnp(?:\.loader)?\.[cm]js)")
 _ROOT = str(Path(proctor.__file__).parents[1])
@@ -62,6 +65,7 @@ class Holds(Protocol):
     ) -> tuple[Sequence[Pair], list[str]]: ...
     def mentioned(self, commit: str, words: Sequence[str], but: Collection[str]) -> set[str]: ...
     def read(self, commit: str, path: str) -> bytes: ...
+    def paths(self, commit: str) -> tuple[str, ...]: ...
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -101,7 +105,7 @@ class Seen:
     @property
     def unread(self) -> bool:
         """Whether the change, or a part of it, could not be looked at."""
-        return any(one.kind == Gaming.UNREAD for one in self.suspicion)
+        return any(one.kind == Gaming.UNREAD for one in (*self.tampering, *self.suspicion))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,8 @@ class Looked:
 def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     """Look at a change, keep the findings in the folder `out`, and say them. Blocks: call it from a thread.
 
-    A look that does not come to its end is a suspicion of its own.
+    A change that cannot be had is a suspicion of its own; one whose look does not come to its end is tampering: nobody
+    knows what it holds.
     """
     try:
         pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
@@ -135,24 +140,28 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
         if not (changes or back or left_out):
             return Seen()
         told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
-        question = {"changes": changes, "frozen": back, "tests": _tests(frozen), "told": told}
+        tests = _tests(frozen, store, what.first)
+        texts = _texts(tests, frozen, store, what.first)
+        question: dict[str, object] = {"changes": changes, "frozen": back, "tests": texts, "told": told}
         if left_out:
             large, _ = store.pairs(what.before, what.after, set(left_out).__contains__, _TABLE)
             question["large"] = [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in large]
         question["examples"] = doctests.runs_sources([*what.runs, *_settings(frozen)])
         answer = _ask({**question, "failed": sorted(what.failed)})
-        own = _were_there(_news(answer.own, store, what.before, frozen), store, what.first)
+        own = _were_there(_news(answer.own, store, what.before, tests), store, what.first)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
-        return Seen(
-            suspicion=(
-                Finding(kind=Gaming.UNREAD, path="", why=f"the change could not be looked at: {_reason(error)}"),
-            )
-        )
+        unread = Finding(kind=Gaming.UNREAD, path="", why=f"the change could not be looked at: {_reason(error)}")
+        died = not isinstance(error, ProctorError | OSError)
+        return Seen(tampering=(unread,), own=True) if died else Seen(suspicion=(unread,))
     kinds = {shown(path): str(tamper.kind(path, frozen)) for path in what.laid_back}
+    wholes = {path: hashlib.sha256((after or "").encode()).hexdigest()[:20] for path, _, after in changes}
+
+    def of(weight: Weight) -> list[Finding]:
+        return [replace(one.finding(), whole=wholes.get(one.path, "")) for one in own if one.weight is weight]
+
     heavy = [one.finding(kinds.get(one.path, "")) for one in answer.frozen]
-    gamed = [one.finding() for one in own if one.weight is Weight.TAMPERING]
-    heavy += gamed
-    light = [one.finding() for one in own if one.weight is Weight.SUSPICION]
+    heavy += (gamed := of(Weight.TAMPERING))
+    light = of(Weight.SUSPICION)
     light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at")
               for path in left_out if not is_golden(path) and shown(path) not in answer.tables]  # fmt: skip
     seen = Seen(_spread(heavy), _spread(light), bool(gamed))
@@ -200,16 +209,22 @@ def _recorded(frozen: Frozen, item: Item) -> str | None:
         return _text(file.read(_FILE))
 
 
-def _tests(frozen: Frozen) -> dict[str, str]:
-    """The frozen tests, as far as they fit."""
+def _tests(frozen: Frozen, store: Holds, first: str) -> list[str]:
+    """The paths of the frozen tests, and of others that were there when the session began."""
+    others = (path for path in (store.paths(first) if first else ()) if path not in frozen.by_path)
+    return list(filter(is_test, (*frozen.by_path, *others)))
+
+
+def _texts(tests: Sequence[str], frozen: Frozen, store: Holds, first: str) -> dict[str, str]:
+    """Tests, as far as they fit."""
     found: dict[str, str] = {}
     room = _TESTS
-    for item in frozen.items:
-        if item.link is None and is_test(item.path) and language_of(item.path, "") is not Language.OTHER:
-            text = _recorded(frozen, item) or ""
-            if len(text) <= room and len(text) < _FILE:
-                found[shown(item.path)] = text
-                room -= len(text)
+    for path in [path for path in tests if language_of(path, "") is not Language.OTHER][:_MOST_TESTS]:
+        item = frozen.by_path.get(path)
+        text = ("" if item.link else _recorded(frozen, item)) if item else _stood(store, first, path)
+        if text and len(text) <= room and len(text) < _FILE:
+            found[shown(path)] = text
+            room -= len(text)
     return found
 
 
@@ -231,11 +246,10 @@ def _ask(question: Mapping[str, object]) -> _Answer:
     return msgspec.json.decode(done.stdout, type=_Answer)
 
 
-def _news(found: Iterable[Said], store: Holds, before: str, frozen: Frozen) -> list[Said]:
+def _news(found: Iterable[Said], store: Holds, before: str, tests: Collection[str]) -> list[Said]:
     """Findings without those whose literals stood in the workspace already, outside of the tests."""
     found = list(found)
     words = sorted({word for one in found for word in one.words if "\n" not in word})
-    tests = [item.path for item in frozen.items if is_test(item.path)]
     known = store.mentioned(before, words, tests) if words else set()
     return [one for one in found if not one.words or not known.issuperset(one.words)]
 

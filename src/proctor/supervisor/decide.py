@@ -97,10 +97,10 @@ def decide(facts: Facts) -> Decision:
         return Decision(Move.FAIL, "error:oracle")
     if facts.binding is not None and facts.binding.action in _SUSPENDING:
         return _at_ceiling(facts.binding)
-    if facts.tampering is not None:
-        return Decision(Move(facts.tampering.value), "tampering")
     if facts.conflict:
         return Decision(Move.ESCALATE, CONFLICT)
+    if facts.tampering is not None:
+        return Decision(Move(facts.tampering.value), "tampering")
     if facts.binding is not None:
         return _at_ceiling(facts.binding)
     if facts.unpriced:

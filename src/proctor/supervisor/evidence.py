@@ -20,7 +20,7 @@ from proctor.oracle.runners import Outcome
 from proctor.supervisor import judging, publish
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
-from proctor.words import RequestKind, Response, TaskStatus, Verdict
+from proctor.words import RequestKind, RequestOutcome, Response, TaskStatus, Verdict
 
 Rows = list[ev.Tampered | ev.Suspected]
 
@@ -99,8 +99,7 @@ async def _rows(
         seen = looking.Seen(tampering=(*seen.tampering, *seen.suspicion), own=True)
     found: Rows = []
     paths = tuple(judgement.tampered[:MOST_PATHS])
-    passed = judgement.verdict is Verdict.PASSED
-    seen = _news(seen, s.state.accepted if passed else (*s.state.accepted, *s.state.let_go))
+    seen = _news(seen, s.state.accepted, () if judgement.verdict is Verdict.PASSED else s.state.let_go)
     if paths or seen.tampering:
         kinds = tuple(tamper.kind(path, s.frozen) for path in paths)
         named, more = _some(seen.tampering)
@@ -112,9 +111,13 @@ async def _rows(
     return found
 
 
-def _news(seen: looking.Seen, let_go: Collection[str]) -> looking.Seen:
+def _news(seen: looking.Seen, accepted: Collection[str], let_go: Collection[str]) -> looking.Seen:
     """Without what the operator let go on: with a pass, or where nothing passes, so that nothing rests on it."""
-    heavy, light = (tuple(o for o in some if o.identity not in let_go) for some in (seen.tampering, seen.suspicion))
+
+    def news(some: Sequence[ev.Finding]) -> tuple[ev.Finding, ...]:
+        return tuple(one for one in some if one.exact not in accepted and one.identity not in let_go)
+
+    heavy, light = news(seen.tampering), news(seen.suspicion)
     return looking.Seen(heavy, light, seen.own and bool(heavy))
 
 
@@ -150,26 +153,46 @@ async def accept(s: Session) -> None:
         await publish.catch_up(s)
 
 
+async def resume(s: Session, iteration: int) -> None:
+    """Carry out what the operator said of an iteration, if a supervisor was killed before it could."""
+    if _outcome(s, iteration) is RequestOutcome.GRANTED:
+        await accept(s)
+
+
+def _outcome(s: Session, iteration: int) -> RequestOutcome | None:
+    """What became of the question about tampering in an iteration; None while there is none, or it is open."""
+    asked = (r for r in s.state.requests if r.opened.request is RequestKind.TAMPERING)
+    return next((r.outcome for r in asked if r.opened.iteration == iteration and r.outcome is not None), None)
+
+
 def answer(s: Session, iteration: int) -> Response | None:
     """What the contract answers to what was seen in an iteration; None where it is only recorded, or the operator has
     said what it is worth."""
     progress, state = s.terms.contract.progress, s.state
-    asked = (r for r in state.requests if r.opened.request is RequestKind.TAMPERING)
-    if any(r.opened.iteration == iteration and r.outcome is not None for r in asked):
+    if _outcome(s, iteration) is not None:
         return None
     seen = ((state.tampered_in, progress.on_tampering), (state.suspected_in, progress.on_suspicion))
     answers = (how for when, how in seen if when == iteration and how is not OnTampering.RECORD)
     return next((Response(how) for how in answers), None)
 
 
+def _asked(s: Session) -> tuple[tuple[ev.Finding, ...], tuple[ev.Finding, ...]]:
+    """The tampering and the suspicion of the iteration that was settled last, as far as they are not only recorded."""
+    progress, state = s.terms.contract.progress, s.state
+    of_tampering = state.tampered_in == state.settled and progress.on_tampering is not OnTampering.RECORD
+    of_suspicion = state.suspected_in == state.settled and progress.on_suspicion is not OnTampering.RECORD
+    return state.findings if of_tampering else (), state.suspicions if of_suspicion else ()
+
+
 def question(s: Session) -> tuple[str, str]:
     """What the operator is asked, and why."""
     state = s.state
-    if state.tampered_in != state.settled:
-        return "go on after a suspicious change?", _said(state.suspicions)
+    heavy, light = _asked(s)
+    if light and not heavy:
+        return "go on after a suspicious change?", _said(light)
     why = "what the checks rest on was changed, or something put in its way; that was undone for the verdict"
-    said = _said(state.findings) or why
-    if any(one.identity in state.let_go for one in state.findings):
+    said = _said((*heavy, *light)) or why
+    if any(one.identity in state.let_go for one in heavy):
         said = f"you let this go on before; it is still there, and another tree passes with it: {said}"
     return "go on after tampering?", said
 
@@ -177,7 +200,8 @@ def question(s: Session) -> tuple[str, str]:
 def shown(s: Session) -> dict[str, Any]:
     """The hunks that go with the question."""
     rows: list[str] = []
-    for lines, ones in findings.together(s.state.shown[:MOST_HUNKS]):
+    heavy, light = _asked(s)
+    for lines, ones in findings.together((*heavy, *light)[:MOST_HUNKS]):
         rows += [*(f"{one.where}  {one.why or one.kind}" for one in ones), lines]
     hunk = "\n".join(rows)
     return {"hunk": hunk} if hunk else {}

@@ -263,6 +263,7 @@ async def settle(s: Session, desk: Desk, iteration: int) -> Ending | None:
     """Decide, carry it out, and write it down last: a restart in between decides again, from the same facts; and so
     does a session that goes on after a question, or after a ceiling."""
     s.enter(Step.DECIDE)
+    await evidence.resume(s, iteration)
     while True:
         facts = outcome.facts_after(s, iteration)
         decision = decide(facts)

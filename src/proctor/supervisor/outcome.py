@@ -150,9 +150,9 @@ async def escalate(s: Session, desk: Desk, decision: Decision) -> Ending | None:
         await _conflict(s, desk)
         return None
     else:
-        what, why = evidence.question(s)
+        what, said = evidence.question(s)
         about = {"task": s.state.settled_task, "iteration": s.state.settled, "input": evidence.shown(s)}
-        opened = desk.opened(RequestKind.TAMPERING, what, why, **about)
+        opened = desk.opened(RequestKind.TAMPERING, what, said, **about)
         shown = asking(opened)
     granted = await answered(s, desk, opened, shown)
     if granted and opened.request is RequestKind.TAMPERING:

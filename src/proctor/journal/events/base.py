@@ -58,6 +58,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: str = ""
     text: str = ""
     hunk: str = ""
+    whole: str = ""
+    """The hash of the file that it stands in; "" if it is not known."""
 
     @property
     def where(self) -> str:
@@ -68,6 +70,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def identity(self) -> str:
         """The hash of what it shows, wherever in the file that stands."""
         return hashlib.sha256("\0".join((self.kind, self.path, self.hunk)).encode("utf-8", "replace")).hexdigest()[:20]
+
+    @property
+    def exact(self) -> str:
+        """The same with the whole file: another line of it makes it another finding."""
+        return f"{self.identity}:{self.whole}"
 
 
 class TaskMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

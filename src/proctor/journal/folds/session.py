@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from proctor.journal import events as ev
 from proctor.journal.folds.base import Changes, asked_anew, on, unseen
 from proctor.journal.state import (
+    MOST_LET_GO,
     RequestState,
     State,
     SupervisorFact,
@@ -17,11 +18,7 @@ from proctor.journal.state import (
 from proctor.words import (
     RequestKind,
     RequestOutcome,
-    Verdict,
 )
-
-MOST_LET_GO = 200
-"""Findings that are remembered as seen; more are asked about again."""
 
 
 @on(ev.SessionStarted)
@@ -99,11 +96,7 @@ def _request_closed(state: State, _: ev.Row, e: ev.RequestClosed) -> Changes:
     changes: Changes = {"requests": remembered(tuple(closed(request) for request in state.requests))}
     if granted and asked is not None and asked.opened.request is RequestKind.TAMPERING:
         seen = tuple(one.identity for one in state.shown)
-        task = state.task(state.settled_task)
-        last = task.last if task else None
-        passed = last is not None and last.verdict is Verdict.PASSED and last.iteration == state.settled
-        key, known = ("accepted", state.accepted) if passed else ("let_go", state.let_go)
-        changes[key] = tuple(dict.fromkeys((*known, *seen)))[-MOST_LET_GO:]
+        changes["let_go"] = tuple(dict.fromkeys((*state.let_go, *seen)))[-MOST_LET_GO:]
     return changes
 
 

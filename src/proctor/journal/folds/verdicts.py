@@ -8,6 +8,7 @@ from proctor.journal.folds.base import LOOKED, Changes, asked_anew, on, unlooked
 from proctor.journal.plateau import PlateauState
 from proctor.journal.state import (
     CUT_SHORT,
+    MOST_LET_GO,
     State,
 )
 from proctor.words import (
@@ -90,10 +91,13 @@ def _task_done(state: State, row: ev.Row, e: ev.TaskDone) -> Changes:
         "why": "",
         "taken_back": False,
     }
+    gamed = state.gamed_in == e.iteration
+    counted = [one.exact for one in state.findings if one.identity in state.let_go] if gamed else []
     return {
         "tasks": with_task(state, e.task, **done),
         "plateau": PlateauState(began=state.used),
-        **({} if state.gamed_in == e.iteration else LOOKED),
+        **({} if gamed else LOOKED),
+        "accepted": tuple(dict.fromkeys((*state.accepted, *counted)))[-MOST_LET_GO:],
         "rollbacks": _by_the_operator(state.rollbacks),
     }
 

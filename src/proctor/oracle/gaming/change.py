@@ -20,6 +20,8 @@ CONTEXT = 2
 _LINE = 400
 _LONG = 3_000
 """Differing lines from which on they are compared as bags: what moved is not told apart then."""
+_ALIKE = 100_000
+"""The same for pairs of lines that are alike: so many of them take longer to tell apart than they are worth."""
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e"})
 _TEST_NAME = re.compile(
     r"(?:test_.*|.*_tests?|conftest|tests|testing|test_?utils?|testutils?)\.py|.*[.-](?:test|spec|cy)\.[cm]?[jt]sx?|.*_test\.(?:go|rs)|tests?\.rs"
@@ -106,7 +108,7 @@ class Change:
         while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
             end += 1
         before, after = old[start : len(old) - end], new[start : len(new) - end]
-        if max(len(before), len(after)) > _LONG:
+        if max(len(before), len(after)) > _LONG or _alike(before, after) > _ALIKE:
             return _beyond(after, before, start), _beyond(before, after, start)
         added: list[tuple[int, str]] = []
         removed: list[tuple[int, str]] = []
@@ -187,6 +189,12 @@ def is_test(path: str) -> bool:
 def squeezed(text: str) -> str:
     """A line without what makes no difference to its sense."""
     return " ".join(text.split())
+
+
+def _alike(before: Sequence[str], after: Sequence[str]) -> int:
+    """How many pairs of an old and a new line are alike."""
+    there = Counter(before)
+    return sum(count * there[line] for line, count in Counter(after).items())
 
 
 def _beyond(lines: list[str], others: Iterable[str], start: int) -> list[tuple[int, str]]:
