@@ -234,7 +234,7 @@ async def test_an_answer_that_came_second_is_told_and_the_next_request_can_be_an
         await pilot.press("a")
         taken = []
         await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
-        await until(pilot, lambda: "lost" in shown(pilot.app))
+        await until(pilot, lambda: "approve came too late" in shown(pilot.app))
 
 
 async def test_an_extension_is_granted_by_its_suggested_amount_or_another(story: Story, desk: Desk) -> None:
