@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from proctor.oracle.gaming import answers, expected, helpers, lines, literals, pycode, pysniff, pytests, runs
+from proctor.oracle.gaming import answers, expected, helpers, lines, literals, pycode, pysniff, pytests, replaced, runs
 from proctor.oracle.gaming.change import Change, Found, Language, spread
 from proctor.oracle.gaming.change import found as found_in
 from proctor.oracle.gaming.syntax import on_lines, parsed, shape
@@ -33,6 +33,10 @@ def look(
     known = "\n".join([words, *(change.before or "" for change in changes if not change.is_test)])
     gone = _gone(changes)
     found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
+    asked = replaced.subjects(changes, tests or {})
+    for change in changes:
+        if change.is_test and change.language is Language.PYTHON and (new := parsed(change.after)):
+            found += replaced.look(change, new, asked)
     found += helpers.look(changes)
     found += expected.look(changes, failed, words, examples)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())

@@ -29,10 +29,10 @@ def look(
     if old is None:
         return
     known = {shape(part) for part in ast.walk(old) if isinstance(part, ast.stmt | ast.Call)}
-    imported = _imported(old)
-    asked = {name for node in twins.values() for name in _asked(node)} & imported.keys()
-    asked |= {name for node in twins.values() for name in _asked(node) if name.partition(".")[0] in imported}
-    still = {name for node in ast.walk(new) if isinstance(node, FUNCTIONS) for name in _asked(node)}
+    names = imported(old)
+    asked = {name for node in twins.values() for name in asked_of(node)} & names.keys()
+    asked |= {name for node in twins.values() for name in asked_of(node) if name.partition(".")[0] in names}
+    still = {name for node in ast.walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
     asked &= still
     if not asked:
         return
@@ -48,7 +48,7 @@ def look(
             yield found(change, Gaming.ASSERTION, Weight.TAMPERING, part.lineno, why)
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
+def imported(tree: ast.Module) -> dict[str, str]:
     """What a file imports: the name it has there, and the module."""
     names = {}
     for node in ast.walk(tree):
@@ -59,7 +59,7 @@ def _imported(tree: ast.Module) -> dict[str, str]:
     return names
 
 
-def _asked(node: ast.AST) -> set[str]:
+def asked_of(node: ast.AST) -> set[str]:
     """What the assertions of a test call themselves, or by a variable."""
     bound: dict[str, str] = {}
     names: set[str] = set()

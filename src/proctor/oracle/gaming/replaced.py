@@ -1,0 +1,113 @@
+"""Modules below the tests that put something of their own in the place of what is tested, as soon as they are read."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.pysubjects import asked_of, imported
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, at_import, called, dotted, own, parsed, shape
+from proctor.words import Gaming, Weight
+
+_MOCKS = ("Mock", "MagicMock", "AsyncMock", "NonCallableMock", "create_autospec")
+_BODIES = ("__code__", "__call__", "__class__")
+_LIBRARIES = frozenset({
+    "pytest", "mock", "django", "flask", "requests", "httpx", "numpy", "pandas", "matplotlib", "torch", "tensorflow",
+    "hypothesis", "faker", "responses", "boto3", "redis", "sqlalchemy", "celery", "freezegun", "aiohttp", "werkzeug",
+})  # fmt: skip
+"""What tests stub for good reasons: the world, and not their subject."""
+
+
+def subjects(changes: Iterable[Change], tests: Mapping[str, str]) -> frozenset[str]:
+    """The functions that the assertions of Python tests call, by module and name."""
+    texts = [one.before for one in changes if one.is_test and one.language is Language.PYTHON]
+    trees = (parsed(text) for text in (*texts, *(text for path, text in tests.items() if path.endswith(".py"))))
+    return frozenset(name for tree in trees if tree for name in _subjects(tree))
+
+
+def _subjects(tree: ast.Module) -> Iterator[str]:
+    names = imported(tree)
+    members = {
+        one.asname or one.name: f"{node.module}.{one.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for one in node.names
+    }
+    for name in asked_of(tree):
+        first, _, rest = name.partition(".")
+        known = members.get(first) or names.get(first)
+        if known:
+            yield f"{known}.{rest}" if rest else known
+
+
+def look(change: Change, new: ast.Module, asked: Collection[str]) -> Iterator[Found]:
+    """What a file for tests replaces, when it is imported or for each test, by a function or an object of its own.
+    `asked` are what assertions call."""
+    names = imported(new)
+    homes = {one.name for one in ast.walk(new) if isinstance(one, (*FUNCTIONS, ast.ClassDef))}
+    lines = {number for number, _ in change.added}
+    places = {*asked, *(name.rpartition(".")[0] for name in asked)} - {""}
+    old = parsed(change.before)
+    known = {shape(one) for one in ast.walk(old) if isinstance(one, ast.stmt)} if old else set()
+    for statement, always in _run(new):
+        if statement.lineno not in lines or shape(statement) in known:
+            continue
+        for name, value in _replaces(statement):
+            first, _, rest = name.partition(".")
+            module = names.get(first, "")
+            is_subject = not places.isdisjoint((name, f"{module}.{rest}" if rest else module))
+            outside = not module or module.partition(".")[0] in sys.stdlib_module_names | _LIBRARIES
+            if (is_subject or (always and not outside)) and _stands_in(name, value, homes):
+                weight = Weight.TAMPERING if is_subject else Weight.SUSPICION
+                why = f"{name} is replaced for all tests that run with this file"
+                yield found(change, Gaming.ASSERTION, weight, statement.lineno, why)
+
+
+def _run(new: ast.Module) -> Iterator[tuple[ast.stmt, bool]]:
+    """The statements that run with every test, and whether they do so at import."""
+    yield from ((one, True) for one in at_import(new))
+    for node in new.body:
+        if isinstance(node, FUNCTIONS) and _is_automatic(node):
+            yield from ((one, False) for one in ast.walk(node) if isinstance(one, ast.stmt) and one is not node)
+
+
+def _is_automatic(node: Function) -> bool:
+    """Whether pytest runs a function unasked."""
+    marks = (word for mark in node.decorator_list if isinstance(mark, ast.Call) for word in mark.keywords)
+    return node.name.startswith("pytest_") or any(word.arg == "autouse" for word in marks)
+
+
+def _replaces(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that a statement has stand for something else, each with that."""
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            if isinstance(target, ast.Attribute):
+                yield dotted(target), statement.value
+            elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                holder = dotted(target.value)
+                key = str(target.slice.value)
+                if holder == "sys.modules":
+                    yield key, statement.value
+                elif holder.endswith(".__dict__"):
+                    yield f"{holder.removesuffix('.__dict__')}.{key}", statement.value
+    for part in own(statement) if isinstance(statement, ast.Expr | ast.With) else ():
+        if not isinstance(part, ast.Call) or called(part) not in ("setattr", "object", "patch", "__setattr__"):
+            continue
+        first, *rest = [*part.args, ast.Constant(None)]
+        said = rest[0].value if rest and isinstance(rest[0], ast.Constant) else None
+        by_text = isinstance(first, ast.Constant)
+        name = str(first.value) if isinstance(first, ast.Constant) else f"{dotted(first)}.{said!s}"
+        words = {word.arg: word.value for word in part.keywords}
+        given = part.args[1 if by_text else 2 :]
+        yield name, given[0] if given else words.get("new") or words.get("side_effect") or words.get("return_value")
+
+
+def _stands_in(name: str, value: ast.expr | None, homes: Collection[str]) -> bool:
+    """Whether what is put in a place is made here."""
+    if value is None or isinstance(value, ast.Lambda) or name.endswith(_BODIES):
+        return True
+    if isinstance(value, ast.Call):
+        return called(value) in (*_MOCKS, *homes) or any(_stands_in(name, one, homes) for one in value.args)
+    return dotted(value) in homes
