@@ -284,6 +284,18 @@ def test_what_one_check_rewrites_the_next_does_not_see(project: Project) -> None
     assert judgement.reason == "1 of 2 tests failed"
 
 
+def test_what_one_process_of_a_check_leaves_does_not_run_in_the_next(project: Project) -> None:
+    project.write("tools/lint.py", "import csv\nraise SystemExit(1)\n")
+    run = ("sh", "-c", "python3 app.py && python3 tools/lint.py")
+    project.freeze("tests", checks=[run])
+    leaves = "import os\nos.makedirs({0}, exist_ok=True)\nopen({0} + '/{1}.py', 'w').write('import os; os._exit(0)')\n"
+    project.write("app.py", "import site\n" + leaves.format("site.getusersitepackages()", "usercustomize"))
+    assert project.judge(run).reason == "exit code 1"
+    project.write("app.py", leaves.format("'tools'", "csv"))
+    why = project.judge(run).failure
+    assert why == "tools/csv.py was made while the check ran, and is imported in place of another"
+
+
 def test_a_file_called_like_a_target_does_not_stand_for_its_recipe(project: Project) -> None:
     project.write(
         "Makefile", "docs: ; true\nall: lint unit\nlint:\n\ttrue\nunit:\n# now\n\n\ttest -e done\nx.o: x.c\n\tcc $<\n"

@@ -31,7 +31,7 @@ from proctor.oracle.borrowed import Binds, Removed, borrow
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.rules import Text
 from proctor.oracle.runners import Outcome, Report
-from proctor.oracle.tamper import clear, undo
+from proctor.oracle.tamper import clear, shadowing, undo
 from proctor.oracle.toolchains import commands, discovery
 from proctor.oracle.toolchains.commands import Kind, Runner
 from proctor.oracle.watch import files, toolchains
@@ -136,6 +136,8 @@ class Bench:
         log = said.log
         try:
             rules.hold(check, output, self.tree, self._frozen)
+            if made_since := shadowing(self.tree, self._frozen):
+                raise rules.failed(f"{made_since} was made while the check ran, and is imported in place of another")
             if check.page:
                 log = str(self._out / f"check-{number}.page.log")
                 self._visit(check, check.page, Path(log))

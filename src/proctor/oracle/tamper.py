@@ -73,6 +73,25 @@ def _each(items: Iterable[_T], heed: Callable[[], object]) -> Iterator[_T]:
         yield item
 
 
+def shadowing(tree: Path, frozen: Frozen) -> str | None:
+    """A module that was made since `undo` where checks let Python import from first, and stands for another one there.
+
+    Only those folders are looked into, not what lies below.
+    """
+    for start in frozen.starts:
+        with contextlib.suppress(OSError), os.scandir(tree / start) as entries:
+            for entry in entries:
+                path = f"{start}/{entry.name}".lstrip("/")
+                if entry.is_dir():
+                    path += "/__init__.py"
+                    if not os.path.lexists(tree / path):
+                        continue
+                is_known = path in frozen.by_path or is_within(path, frozen.entrusted)
+                if not is_known and is_in_the_way(path, frozen):
+                    return path
+    return None
+
+
 def kind(path: str, frozen: Frozen) -> TamperKind:
     """What it was, of a path that `undo` named or that a check's environment had changed."""
     if path in frozen.by_path:

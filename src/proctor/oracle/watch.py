@@ -23,6 +23,14 @@ _KEPT = (*NAMED, "RUSTUP_TOOLCHAIN")
 _USUAL = (("RUSTUP_HOME", ".rustup"), ("GOPATH", "go"))
 """Of HOME; named, since some checks have another one."""
 
+_NO_START_UP = {
+    "PYTHONNOUSERSITE": "1",
+    "npm_config_userconfig": os.devnull,
+    "GOENV": "off",
+    "R_PROFILE_USER": os.devnull,
+    "R_ENVIRON_USER": os.devnull,
+}
+"""What languages would read in a home: one process of a check could leave it there for the next."""
 _AT_ONCE = dict.fromkeys(
     ("npm_config_fetch_retries", "YARN_HTTP_RETRY", "PIP_RETRIES", "UV_HTTP_RETRIES", "BUNDLE_RETRY"),
     "0",
@@ -62,14 +70,14 @@ def _archive() -> bytes:
 
 
 def toolchains(kind: Kind | None, built: Path, library: Path | None = None) -> dict[str, str]:
-    """The variables with which tools do not wait for a network that is not there, and Go and Rust build below `built`,
-    which is not there yet.
+    """The variables with which tools do not wait for a network that is not there, languages take nothing of a home to
+    start up with, and Go and Rust build below `built`, which is not there yet.
 
     What a worker has built is never taken for built; `library` is what `gobuild.py` has.
     """
     usual = {name: str(home / place) for home in homes()[:1] for name, place in _USUAL if (home / place).is_dir()}
     variables = usual | {name: os.environ[name] for name in _KEPT if name in os.environ}
-    variables |= _AT_ONCE
+    variables |= _AT_ONCE | _NO_START_UP
     variables |= {"CARGO_NET_OFFLINE": "true", "GOCACHE": str(built / "go"), "GOPROXY": "off", "GOTOOLCHAIN": "local"}
     if kind is Kind.CARGO:  # a script may rely on `target`
         variables["CARGO_TARGET_DIR"] = str(built / "cargo")
