@@ -222,6 +222,14 @@ DISHONEST = [
             ("python ci/check.py", {"ci/check.py": "run([exe, '-m', 'doctest', 'docs/use.txt'])\n"}),
         )
     ),
+    *(
+        _dishonest(f"a recipe with {recipe}", "make", {"Makefile": f"t:\n\t{recipe}\n", path: ""}, (path, "x\n"))
+        for recipe, path in (
+            ("sh runtests.sh", "runtests.sh"),
+            ("python3 qa/compare.py", "qa/compare.py"),
+            ("$(PYTHON) -m qa.verify", "qa/verify.py"),
+        )
+    ),
     _dishonest("a package of a module's own", "python -m qa.verify", {"qa/verify.py": ""}, "qa/__init__.py"),
     _dishonest("a package in a module's place", "python -m verify", {"verify.py": ""}, "verify/__main__.py"),
     *(
@@ -305,6 +313,13 @@ HONEST = [
         {"cmd/app/main.go": "package main\n"},
         {"cmd/app/main.go": "package main\n\n", "cmd/app/more.go": ""},
     ),
+    Placed(
+        "what is named in what is compared with",
+        "sh -c ./app\t|\tdiff\t-\ttests/expected.txt",
+        {"tests/expected.txt": "ci/deploy.sh: ok\n", "ci/deploy.sh": ""},
+        {"ci/deploy.sh": "true\n"},
+    ),
+    Placed("a deployment", "make", {"Makefile": "t:\n\tpython scripts/deploy.py\n"}, {"scripts/deploy.py": "x = 1\n"}),
     *(
         Placed(f"docs by {check}", check, {"docs/use.txt": USE, "docs/a.txt": "A\n"}, files)
         for check, files in (

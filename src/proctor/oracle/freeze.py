@@ -98,7 +98,8 @@ def freeze(
             if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
                 items.append(recorder.record(path))
             tree.found(path)
-        items += recorder.follow(items, anew, ignored, of_checks)
+        naming = {path for path in of_checks if not path.endswith(claims.DATA)}
+        items += recorder.follow(items, anew, ignored, naming)
         documents = _documents(checks, recorder, items, filter(anew, tree.texts))
         watching = [argv for argv in checks if not set(work).intersection(map(os.path.normpath, own_scripts(argv)))]
         firsts = _starts(watching, recorder, items, tree)

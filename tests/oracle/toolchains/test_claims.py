@@ -40,6 +40,9 @@ from proctor.oracle.toolchains import claims
         ("sh -c 'go run -race ./tools/check x'", "tools/check/*.go"),
         ("flock /tmp/l python3 qa/lint.py", "qa/lint.py"),
         ("flock /tmp/l tools/check", "tools/check"),
+        ("sh -c '. qa/env; app'", "qa/env"),
+        ("bats qa/cli.bats", "qa/cli.bats"),
+        ("sh -c './app | awk -f tools/sum.awk'", "tools/sum.awk"),
     ],
 )
 def test_a_check_claims_what_judges(line: str, path: str) -> None:
@@ -58,6 +61,7 @@ def test_a_check_claims_what_judges(line: str, path: str) -> None:
         "env PYTHONPATH=src python -m app 2 3",
         "ruff check src/expected.py scripts/deploy.py",
         "sh -c 'ruff check scripts/deploy.py'",
+        "sh -c './app | awk -f src/sum.awk | sed s/tests.x/y/'",
         "diff src/a.txt src/b.txt",
         "cargo run --bin app",
         "go run ./cmd/app tests",

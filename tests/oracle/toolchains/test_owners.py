@@ -23,13 +23,17 @@ def test_what_a_check_is_judged_by_is_its_own() -> None:
     assert owned(CheckFact(run=CLI)) == {"cli.py"}
     assert of_work([CheckFact(run=CLI, expect="5"), CheckFact(run=CLI)]) == frozenset(), "two checks, and one owns it"
     assert of_work([CheckFact(run=("python", "verify.py"), expect="ok")]) == frozenset()
+    assert of_work([CheckFact(run=("bash", "runtests.sh"), expect="ok")]) == frozenset()
     assert owned(CheckFact(run=("python", "verify.py"))) == frozenset(), "nobody would take it for the work"
     assert of_work([CheckFact(run=("pytest", "cli.py"), expect="5"), CheckFact(run=(), expect="5")]) == frozenset()
 
 
 JUDGING = """verify.py check_totals.py totalsCheck.js run-tests.sh tools/x.py ci/report.js .github/x.sh test_it.py
-    src/compare.py Validator.rb e2e.sh run_spec.lua"""
-OTHERS = "cli.py bin/cli.js main.go special.py cipher.py run.sh src/testament.py approve.py latest.py app"
+    src/compare.py Validator.rb e2e.sh run_spec.lua
+    runtests.sh run_all.sh unittests selfcheck.py smoketest.sh regression.sh bin/chk"""
+OTHERS = (
+    "cli.py bin/cli.js main.go special.py cipher.py run.sh src/testament.py approve.py latest.py app all.py contest.py"
+)
 
 
 @pytest.mark.parametrize("path", JUDGING.split())

@@ -38,6 +38,8 @@ HOMES = FOLDERS - {"src/shop"}
         ("uv --directory web run check", {"", "web"}),
         ("npm --prefix web test", {"", "web"}),
         ("find svc -name check.py -exec python {} +", {"", "svc"}),
+        ("flock /tmp/l python3 ci/lint.py", {"ci"}),
+        ("some-launcher -x python3 ci/lint.py", {"ci"}),
         ("python -m pytest", set()),
         ("env -C tools python -m pytest", set()),
         ("ruff check src/app.py", set()),

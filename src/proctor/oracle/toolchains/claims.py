@@ -21,7 +21,9 @@ from proctor.oracle.toolchains.starts import gone_to
 _SHELL = re.compile(r"(?:ba|da|k|z|fi|a)?sh")
 _SHELL_CODE = re.compile(r"-\w*c|--command")
 _BETWEEN = ";&|(){}\n`"
-_KEYWORDS = frozenset({"!", "do", "elif", "else", "eval", "exec", "if", "then", "until", "while", "command"})
+_KEYWORDS = frozenset(
+    "! . command do elif else eval exec if source then until while".split()  # noqa: SIM905 - a list to read
+)
 _DEEPEST = 3
 _MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
 _CODE_OPTION = re.compile(r"-[A-Za-z]*c")
@@ -32,6 +34,10 @@ _LOOKS = re.compile(r"\bassert\b|[=!]=|\bprint\b")
 _WRITTEN = re.compile(r">+\s*(?:\./)?([^\s;&|]+)")
 _SOURCE = re.compile(r".*\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|java|rb|kt|cs|php|swift)")
 _COMPARING = frozenset({"diff", "cmp", "comm"})
+_RUNNING = re.compile(r"bats|tsx|ts-node|julia|elixir|java|groovy|swift|dart|[gmn]?awk|jq|sed")
+"""Programs with a script or a filter as the first file among their words."""
+DATA = (".txt", ".out", ".csv", ".tsv", ".log", ".xml", ".html", ".golden", ".expected", ".stdout")
+"""Endings of files that are compared with, and name no others."""
 _OF_CARGO = frozenset({"--bin", "--example", "-p", "--package"})
 
 
@@ -46,7 +52,7 @@ def named(argv: Sequence[str]) -> set[str]:
     path: list[str] = []
     for words in _commands(argv, _DEEPEST):
         path += [word for word in words if word.startswith("PATH=") and word not in path]
-        own = {*own_scripts([*path, *words]), *_compared(words)}
+        own = {*own_scripts([*path, *words]), *_compared(words), *_run(words)}
         places = {posixpath.join(base, one) for base in bases for one in own}
         found |= {place for place in places if judges(posixpath.normpath(place))}
         if any(map(is_python, words)):
@@ -125,6 +131,12 @@ def _of_module(base: str, module: str) -> Iterator[str]:
         yield from (f"{place}.py", f"{place}.*so", f"{place}/__init__.*", f"{place}/__main__.*")
         while module := posixpath.dirname(module):
             yield posixpath.join(base, module, "__init__.*")
+
+
+def _run(words: Sequence[str]) -> Iterator[str]:
+    """The script that some other program than a shell or an interpreter runs."""
+    at = next((at for at, word in enumerate(words) if _RUNNING.fullmatch(posixpath.basename(word))), len(words))
+    yield from [word for word in words[at + 1 :] if word[:1] != "-" and re.fullmatch(r"[\w./-]+\.\w+", word)][:1]
 
 
 def _compared(words: Sequence[str]) -> Iterator[str]:

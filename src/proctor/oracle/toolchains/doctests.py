@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -63,13 +63,16 @@ def told(texts: Iterable[tuple[str, str]]) -> Told:
     for place, written in texts:
         text = written.replace("\\\n", " ")
         named = set(_FILES.findall(text))
+        values: dict[str, list[str]] = {}
+        for looped, several, name, value in _ONE_AFTER_ANOTHER.findall(text):
+            values.setdefault(looped or name, []).append(several or value)
         for found in _DOCTEST.finditer(text):
-            words, is_known = _words(found[1], text)
+            words, is_known = _words(found[1], values)
             named |= words
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.end()]
             is_open |= not is_known and (".py" not in line or bool(_NO_SOURCES.search(line)))
         for rest in _PYTEST.findall(text):
-            named |= {word for word in _words(rest, text)[0] if word.endswith((".txt", ".rst"))}
+            named |= {word for word in _words(rest, values)[0] if word.endswith((".txt", ".rst"))}
             patterns.add(_USUAL)
         patterns |= set(_GLOB.findall(text))
         if named:
@@ -78,11 +81,8 @@ def told(texts: Iterable[tuple[str, str]]) -> Told:
     return Told(frozenset(paths - globs), frozenset(patterns), frozenset(globs), is_open)
 
 
-def _words(rest: str, text: str) -> tuple[set[str], bool]:
-    """The files that follow a command's name, and whether these are all."""
-    values: dict[str, list[str]] = {}
-    for looped, several, name, value in _ONE_AFTER_ANOTHER.findall(text):
-        values.setdefault(looped or name, []).append(several or value)
+def _words(rest: str, values: Mapping[str, list[str]]) -> tuple[set[str], bool]:
+    """The files that follow a command's name, with what variables stand for, and whether these are all."""
     put = _VARIABLE.sub(lambda found: " ".join(values.get(found[1], [found[0]])), _OPTION.sub(" ", rest))
     words = {word for word in _BREAK.split(put) if word.strip("\\+")}
     unknown = {word for word in words if re.search(r"[$`{}()]", word)}

@@ -34,16 +34,18 @@ _EXPECTED = frozenset({"expected", "expect", "golden", "goldens", "want", "wante
 _DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}\n]*)\}")
 _WORDS = frozenset(
     """run all test tests testing check checks ci e2e lint verify validate unit integration spec specs setup teardown
-    env global jest vitest mocha pytest smoke coverage quick fast slow acceptance functional helpers runner""".split()  # noqa: SIM905 - a list to read
+    env global jest vitest mocha pytest smoke coverage quick fast slow acceptance functional helpers runner
+    runtest runtests unittest unittests selftest selfcheck smoketest smoketests regression qa""".split()  # noqa: SIM905 - a list to read
 )
 _TELLING = frozenset(
-    "test tests testing check checks ci e2e lint verify validate spec specs jest vitest mocha pytest smoke".split()  # noqa: SIM905
+    """test tests testing check checks ci e2e lint verify validate spec specs jest vitest mocha pytest smoke runtest
+    runtests unittest unittests selftest selfcheck smoketest smoketests regression qa""".split()  # noqa: SIM905
 )
 _OF_PYTEST = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "setup.cfg", "tox.ini"}
 )
 _PYTESTS = re.compile(r"conftest\.py|\.?pytest\.(?:ini|toml)")
-_FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci"})
+_FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci", "qa"})
 _INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 _SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*[:?+]*=([^\n#]*)", re.MULTILINE)
 _WILDCARD = re.compile(r"\$\((?:wildcard|strip|sort)[ \t]+((?:[^()\n]|\$\([^()\n]*\))*)\)")
@@ -73,6 +75,7 @@ _SOURCED = re.compile(
 _WORD = re.compile(r"[^\s&|(){}<>]+")
 _FOUND = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+")
 """What a shell puts something in the place of."""
+_RUN_MODULE = re.compile(r"(?<![\w-])-m[ \t]+([A-Za-z_][\w.]*)")
 _COMMANDS = re.compile(r'[;&|\n"]+')
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
@@ -124,6 +127,8 @@ def scripts(text: str) -> Iterator[str]:
     """The scripts of checks that commands name."""
     for pattern in (_SCRIPT, _PROGRAM):
         yield from (found for found in pattern.findall(text) if is_of_checks(found))
+    for module in (found.replace(".", "/") for found in _RUN_MODULE.findall(text)):
+        yield from (f"{module}.py", f"{module}/__main__.py") if is_of_checks(module) else ()
 
 
 def is_shell(path: str, data: bytes) -> bool:
