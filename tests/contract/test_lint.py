@@ -60,18 +60,19 @@ def test_a_whole_contract_answers_all_four_and_warns_of_nothing(explained: Expla
 def test_each_ceiling_says_what_happens_at_50_70_and_100(explained: Explained) -> None:
     told = explained()
     assert told.ceilings == (
-        "wall_clock: 4h, at most 1h a task. At 50 % (2h) one notice; from 70 % (2h48m) the next brief asks for less, "
-        "optional checks are skipped; at 100 % nothing more is admitted and the session is parked, "
+        "wall_clock: 4h, at most 1h a task. A notice at 50 % (2h), sparing from 70 % (2h48m); "
+        "at 100 % nothing more is admitted and the session is parked, "
         "to be resumed after an extension.",
-        "cost: $20.00. At 50 % ($10.00) one notice; from 70 % ($14.00) the next brief asks for less, "
-        "optional checks are skipped; at 100 % only small goes on, up to $22.00, and then the session is parked.",
-        "tool_calls: 3k. At 50 % (1.5k) one notice; from 70 % (2.1k) the next brief asks for less, "
-        "optional checks are skipped; at 100 % nothing more is admitted, "
+        "cost: $20.00. A notice at 50 % ($10.00), sparing from 70 % ($14.00); "
+        "at 100 % only small goes on, up to $22.00, and then the session is parked.",
+        "tool_calls: 3k. A notice at 50 % (1.5k), sparing from 70 % (2.1k); "
+        "at 100 % nothing more is admitted, "
         "the worker is ended and you are asked for an extension.",
-        "bytes_written: 200M. At 50 % (100M) one notice; from 70 % (140M) the next brief asks for less, "
-        "optional checks are skipped; at 100 % nothing more is admitted and the session is stopped.",
+        "bytes_written: 200M. A notice at 50 % (100M), sparing from 70 % (140M); "
+        "at 100 % nothing more is admitted and the session is stopped.",
     )
     text = str(told)
+    assert "Sparing, while any of them is at 70 % or more: the next brief asks for less, optional checks are" in text
     assert "Counted and not limited: elapsed, tokens" in text
 
 

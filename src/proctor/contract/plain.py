@@ -148,6 +148,9 @@ def ceilings(contract: Contract) -> tuple[str, ...]:
 
 def beyond_the_ceilings(contract: Contract) -> Iterator[str]:
     """Budget: what holds at all ceilings, and what has none."""
+    if contract.budget.ceilings:
+        soft = ", ".join(_SOFT[word] for word in contract.budget.at_soft) or "one more notice"
+        yield f"Sparing, while any of them is at {contract.budget.soft} % or more: {soft}."
     yield (
         "At every ceiling the check, the checkpoint and the last log entry of the work at hand still run; "
         "what was verified stays."
@@ -215,15 +218,14 @@ def _ceiling(contract: Contract, dimension: Dimension, terms: Ceiling) -> str:
         return format_amount(dimension, terms.limit * percent // 100)
 
     budget = contract.budget
-    soft = ", ".join(_SOFT[word] for word in budget.at_soft) or "another"
     shares = "".join(
         f", at most {format_amount(dimension, share)} {name}"
         for share, name in ((terms.per_task, "a task"), (terms.per_iteration, "an iteration"))
         if share is not None
     )
     return (
-        f"{dimension}: {amount(100)}{shares}. At {budget.alert} % ({amount(budget.alert)}) one notice; "
-        f"from {budget.soft} % ({amount(budget.soft)}) {soft}; "
+        f"{dimension}: {amount(100)}{shares}. A notice at {budget.alert} % ({amount(budget.alert)}), "
+        f"sparing from {budget.soft} % ({amount(budget.soft)}); "
         f"at 100 % {_hard(contract, dimension, terms)}."
     )
 
