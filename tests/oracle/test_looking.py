@@ -180,3 +180,19 @@ def test_examples_in_sources_count_where_a_check_runs_them(
     seen = look(what, watched.project.frozen, watched.store, watched.out)
     assert [one.kind for one in seen.tampering] == [Gaming.ASSERTION] * (weight is Weight.TAMPERING)
     assert [one.kind for one in seen.suspicion] == [Gaming.ASSERTION] * (weight is Weight.SUSPICION)
+
+
+def test_data_that_only_tests_name_is_looked_at_wherever_it_lies(watched: Watched) -> None:
+    write = watched.project.write
+    write("tests/test_cases.py", "CASES = [open(n) for n in ('data/cases.csv', 'made.csv', 'told.csv')]\n")
+    write("make.py", "open('made.csv', 'w').write('12,43')\n")
+    write("PLAN.md", "Mend told.csv.\n")
+    paths = ("data/cases.csv", "made.csv", "told.csv", "other.csv")
+    for path in paths:
+        write(path, "12,43\n")
+    watched.before = watched.store.snapshot("before").tree
+    for path in paths:
+        write(path, "12,0\n")
+    seen = watched.look(first=watched.before)
+    assert [(one.kind, one.where) for one in seen.suspicion] == [(Gaming.ASSERTION, "data/cases.csv:1")]
+    assert not seen.tampering

@@ -26,6 +26,7 @@ from proctor.oracle.bench import shown
 from proctor.oracle.frozen import Frozen, Item
 from proctor.oracle.gaming.change import Language, is_test, language_of, spread
 from proctor.oracle.gaming.goldens import is_golden
+from proctor.oracle.gaming.rows import is_kind
 from proctor.oracle.toolchains import doctests, mentions
 from proctor.text import safe_line
 from proctor.words import Gaming, Weight
@@ -137,11 +138,18 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
         pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
         changes = [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in pairs]
         back = [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]]
-        if not (changes or back or left_out):
+        data = [pair for pair in store.pairs(what.before, what.after, _is_data)[0]
+                if pair.before and pair.after and pair.path not in what.others]  # fmt: skip
+        if not (changes or back or left_out or data):
             return Seen()
         told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
         tests = _tests(frozen, store, what.first)
         texts = _texts(tests, frozen, store, what.first)
+        read = _only_read([pair.path for pair in data], "\n".join(texts.values()), "\n".join(told))
+        read -= _named_elsewhere(read, tests, store, what.before)
+        changes += [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in data if pair.path in read]
+        if not (changes or back or left_out):
+            return Seen()
         question: dict[str, object] = {"changes": changes, "frozen": back, "tests": texts, "told": told}
         if left_out:
             large, _ = store.pairs(what.before, what.after, set(left_out).__contains__, _TABLE)
@@ -226,6 +234,22 @@ def _texts(tests: Sequence[str], frozen: Frozen, store: Holds, first: str) -> di
             found[shown(path)] = text
             room -= len(text)
     return found
+
+
+def _is_data(path: str) -> bool:
+    return is_kind(path) and not is_ours(path) and not _NOT_OURS.search(path)
+
+
+def _only_read(paths: Iterable[str], tests: str, told: str) -> set[str]:
+    """The files that tests name, and that the worker was not told of."""
+    return {path for path in paths if (name := path.rpartition("/")[2]) in tests and name not in told}
+
+
+def _named_elsewhere(paths: Collection[str], tests: Collection[str], store: Holds, before: str) -> set[str]:
+    """The files that others than tests name: sources read or make them."""
+    names = {path.rpartition("/")[2] for path in paths}
+    known = store.mentioned(before, sorted(names), tests) if names else set()
+    return {path for path in paths if path.rpartition("/")[2] in known}
 
 
 def _settings(frozen: Frozen) -> Iterator[str]:

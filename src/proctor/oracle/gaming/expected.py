@@ -19,6 +19,7 @@ from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.failed import Failing, failing
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.regions import LANGUAGES, Region, regions
+from proctor.oracle.gaming.rows import is_kind
 from proctor.oracle.gaming.tokens import Token, is_cut
 from proctor.words import Gaming, Weight
 
@@ -311,7 +312,7 @@ def _stands(part: str, text: str) -> bool:
 def _sources(changes: Iterable[Change]) -> Sources:
     removed, added = list[str](), list[str]()
     for change in changes:
-        if change.is_test or goldens.is_golden(change.path):
+        if change.is_test or goldens.is_golden(change.path) or is_kind(change.path):
             continue
         for lines, text, to in ((change.removed, change.old, removed), (change.added, change.new, added)):
             rust = change.language is Language.RUST

@@ -48,7 +48,7 @@ def look(changes: Sequence[Change], failed: Collection[str], is_fair: Callable[[
         if change.before is None or change.after is None:
             continue
         if not _is_whole(change.path):
-            yield from _data(change, is_fair) if rows.is_data(change.path) else ()
+            yield from _data(change, is_fair) if rows.is_kind(change.path) else ()
             continue
         was, now = _entries(change.path, change.before), _entries(change.path, change.after)
         for name in was.keys() & now.keys():

@@ -39,11 +39,16 @@ class Row:
         return Counter(self.items) - Counter(other.items)
 
 
-def is_data(path: str) -> bool:
-    """Whether a file lies among tests and holds data for them."""
+def is_kind(path: str) -> bool:
+    """Whether a file may hold data, and is none of settings."""
     pure = PurePosixPath(path)
     plain = pure.suffix in _SUFFIXES and language_of(path, "") is Language.OTHER
-    return plain and not _FOLDERS.isdisjoint(pure.parts[:-1]) and not _SETTINGS.fullmatch(pure.name)
+    return plain and not _SETTINGS.fullmatch(pure.name)
+
+
+def is_data(path: str) -> bool:
+    """Whether a file lies among tests and holds data for them."""
+    return is_kind(path) and not _FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])
 
 
 def changed(change: Change) -> Iterator[tuple[str, str]]:
