@@ -105,6 +105,8 @@ def test_tampering_is_answered_as_the_contract_says_or_only_recorded() -> None:
 
 def test_tampering_with_the_last_task_is_answered_before_the_end() -> None:
     assert decide(Facts(open_tasks=0, tampering=Response.PARK)).move is Move.PARK
+    asked = Facts(open_tasks=0, tampering=Response.ESCALATE, binding=bound(Exhaustion.PARK))
+    assert decide(asked).why == "tampering", "a ceiling has no say where nothing is left to spend"
     assert decide(Facts(open_tasks=0)).move is Move.FINISH
 
 

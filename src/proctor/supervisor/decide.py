@@ -89,8 +89,8 @@ class Decision:
 
 def decide(facts: Facts) -> Decision:
     """The move that the contract asks for."""
-    if facts.open_tasks == 0 and facts.tampering is None:
-        return Decision(Move.FINISH)
+    if facts.open_tasks == 0:  # nothing more is spent, so that no ceiling has a say
+        return _on_tampering(facts.tampering) if facts.tampering else Decision(Move.FINISH)
     if facts.start_failures >= START_FAILURES:
         return Decision(Move.FAIL, "error:start")
     if facts.infra >= INFRA_VERDICTS:
@@ -100,7 +100,7 @@ def decide(facts: Facts) -> Decision:
     if facts.conflict:
         return Decision(Move.ESCALATE, CONFLICT)
     if facts.tampering is not None:
-        return Decision(Move(facts.tampering.value), "tampering")
+        return _on_tampering(facts.tampering)
     if facts.binding is not None:
         return _at_ceiling(facts.binding)
     if facts.unpriced:
@@ -112,6 +112,10 @@ def decide(facts: Facts) -> Decision:
     if facts.runaway is Response.NARROW:
         return Decision(Move.NARROW, RUNAWAY)
     return Decision(Move.GO_ON)
+
+
+def _on_tampering(response: Response) -> Decision:
+    return Decision(Move(response.value), "tampering")
 
 
 def _at_ceiling(binding: Binding) -> Decision:

@@ -180,7 +180,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     report.restore(s)
     snapshot = await s.timeline.snapshot("after")
     changed = await asyncio.to_thread(_work, s, before.commit, snapshot.commit)
-    s.touched(s.blast.add(change for change in changed if not change.ignored))
+    s.touched(s.blast.add(await asyncio.to_thread(_counted, s, changed, before.commit, snapshot.commit)))
     if how is IterationEnd.START_FAILED and changed:
         how = IterationEnd.EXITED  # the tree says that it worked, though the watcher had not said so yet
     active = s.account.iteration_used().get(Dimension.WALL_CLOCK, 0)
@@ -197,6 +197,12 @@ def _work(s: Session, before: str, after: str) -> list[Change]:
     changed = s.store.diff(before, after)
     innards = aside.on_disk(s.workspace, (raw(change.path) for change in changed))
     return [change for change in changed if not innards.is_innards(raw(change.path))]
+
+
+def _counted(s: Session, changed: list[Change], before: str, after: str) -> list[Change]:
+    """What of a change counts as touched: ignored files too, once a worker wrote the rules that say what is ignored."""
+    ruled = any(path.rpartition("/")[2] == ".gitignore" for path in (*s.blast.files, *(c.path for c in changed)))
+    return list(s.store.diff(before, after, ignored=True)) if ruled else changed
 
 
 async def _ended(
