@@ -243,8 +243,63 @@ DISHONEST = [
         ("evil.egg-info/entry_points.txt", "[flake8.extension]\nX = evil:X\n"),
     ),
     _dishonest("another build tool", "rake check", {}, "Rakefile"),
+    *(
+        _dishonest(f"{check} by {path}", check, {path: text}, (path, text.replace("pytest", "true")))
+        for check, path, text in (
+            ("task check", "Taskfile.dist.yml", "tasks: {check: {cmds: [pytest]}}\n"),
+            ("uv run inv check", "tasks.py", "run('pytest')\n"),
+            ("sh -c python\t-m\tinvoke\tcheck", "tasks.py", "run('pytest')\n"),
+            ("ninja check", "build.ninja", "rule check\n  command = pytest\n"),
+            ("mage check", "magefile.go", 'package main // "pytest"\n'),
+            ("moon run check", "moon.yml", "tasks: {check: {command: pytest}}\n"),
+            ("devbox run check", "devbox.json", '{"packages": [], "shell": {"scripts": {"check": "pytest"}}}'),
+            ("mill app.test", "build.sc", 'object test extends Tests { def command = "pytest" }\n'),
+            ("stack test", "package.yaml", "tests:\n  spec:\n    main: pytest.hs\n"),
+            ("zig build test", "build.zig", 'const run = b.addSystemCommand(&.{"pytest"});\n'),
+        )
+    ),
+    _dishonest("a file that comes before", "ninja check", {}, "build.ninja"),
+    _dishonest(
+        "dependencies that say more",
+        "make",
+        {"Makefile": "a: a.c\n\tcc a.c\n-include deps.d\n"},
+        ("deps.d", "a: a.c\n.IGNORE:\n"),
+    ),
 ]
 HONEST = [
+    Placed("tasks that are the work", "python -m pytest tests", {"tasks.py": "x = 1\n"}, {"tasks.py": "x = 2\n"}),
+    Placed("tasks of an app", "python app.py inv", {"tasks.py": "x = 1\n"}, {"tasks.py": "x = 2\n"}),
+    Placed(
+        "packages of a shell",
+        "devbox run check",
+        {"devbox.json": '{"packages": [], "shell": {"scripts": {"check": "pytest"}}}'},
+        {"devbox.json": '{"packages": ["jq"], "shell": {"scripts": {"check": "pytest"}}}'},
+    ),
+    Placed(
+        "what a suite rests on",
+        "stack test",
+        {
+            "package.yaml": "library:\n  source-dirs: src\ntests:\n  spec:\n    main: Spec.hs\n"
+            "    dependencies:\n    - hspec\n"
+        },
+        {
+            "package.yaml": "library:\n  source-dirs: [src, more]\ntests:\n  spec:\n    main: Spec.hs\n"
+            "    dependencies:\n    - hspec\n    - text\n"
+        },
+    ),
+    Placed(
+        "a dependency of a build",
+        "mill app.test",
+        {"build.sc": "object test extends Tests { def x = 1 }\n"},
+        {"build.sc": 'object test extends Tests { def x = 1 }\ndef ivyDeps = Agg(ivy"a::test-kit:1")\n'},
+    ),
+    Placed("what CMake made", "ctest", {"build/build.ninja": "a"}, {"build/build.ninja": "b", "out/build.ninja": ""}),
+    Placed(
+        "what a build left",
+        "make check-app",
+        {"Makefile": "app: main.o\n\tcc $^\n%.o: %.c\n\tcc -c $<\ncheck-%: app\n\t./app\n"},
+        {"main.c": "", "main.o": "x", "app": "x", "check-app": ""},
+    ),
     Placed(
         "a module of the library's name at the top",
         "python -m pytest tests",

@@ -14,7 +14,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from proctor.oracle.toolchains import mentions
-from proctor.oracle.toolchains.commands import find_runner, is_python, named_paths, own_scripts, runs_scripts
+from proctor.oracle.toolchains.commands import (
+    find_runner,
+    is_python,
+    named_paths,
+    own_scripts,
+    program_at,
+    runs_scripts,
+)
 from proctor.oracle.toolchains.owners import judges
 from proctor.oracle.toolchains.starts import gone_to
 
@@ -58,6 +65,8 @@ def named(argv: Sequence[str]) -> set[str]:
         if any(map(is_python, words)):
             folders = (place for place in places if not posixpath.splitext(place)[1])
             found |= {f"{one}/__main__.*" for one in folders if judges(posixpath.normpath(f"{one}/x"))}
+        if _invokes(words):
+            found |= {posixpath.join(base, one) for base in bases for one in ("tasks.py", "tasks/*.py")}
         modules = list(_modules(words))
         found |= {place for base in (*bases, "src") for one in modules for place in _of_module(base, one)}
         found |= {posixpath.join(base, place) for base in bases for place in _built(words)}
@@ -143,6 +152,12 @@ def _compared(words: Sequence[str]) -> Iterator[str]:
     """The files in folders of checks that something is compared with."""
     if words and posixpath.basename(words[0]) in _COMPARING:
         yield from (word for word in words[1:] if judges(f"{posixpath.dirname(word)}/x"))
+
+
+def _invokes(words: Sequence[str]) -> bool:
+    """Whether a command runs tasks of `tasks.py`."""
+    program = posixpath.basename(words[min(program_at(words), len(words) - 1)]) if words else ""
+    return program in ("invoke", "inv") or ("-m", "invoke") in pairwise(words)
 
 
 def _built(words: Sequence[str]) -> Iterator[str]:

@@ -28,7 +28,8 @@ _PYTHON_TEST = re.compile(r"(?:tests?.*|.*_tests?)\.py")
 _START_UP = frozenset({"sitecustomize", "usercustomize"})
 _SITE = frozenset({"site-packages", "dist-packages"})
 _BUILD = re.compile(
-    r"(?:GNUm|[Mm])akefile|.+\.mk|noxfile\.py|tox\.toml|\.coveragerc|[Jj]ustfile|\.justfile|[Tt]askfile\.ya?ml|\.actrc"
+    r"(?:GNUm|[Mm])akefile|.+\.mk|noxfile\.py|tox\.toml|\.coveragerc|[Jj]ustfile|\.justfile|[Tt]askfile(?:\.dist)?\.ya?ml"
+    r"|\.actrc|magefile\.go|moon\.ya?ml"
     r"|(?:jest|vitest|vite|mocha|ava|karma|babel|playwright|cypress|jasmine|nightwatch|wdio|web-test-runner)"
     r"\.(?:config|conf|setup|workspace|preset|projects)(?:\.[\w-]+)*\.[A-Za-z]+"
     r"|\.(?:mocha|nyc|c8|babel|tap|jasmine|yarn|swc)rc(?:\.[A-Za-z]+)?|\.pnpmfile\.c?js|\.pnp\.loader\.mjs|mocha\.opts|jasmine\.json"
@@ -39,9 +40,11 @@ _BUILD = re.compile(
 """Files by name that build tools and runners read in the folder that they start in."""
 _PLACED = re.compile(
     r"(?:^|/)(?:\.cargo/config(?:\.toml)?|\.config/nextest\.toml|gradle/wrapper/[^/]+"
-    r"|(?:buildSrc|\.mvn|\.yarn/(?:releases|plugins))/.+)$"
+    r"|\.moon/[^/]+\.ya?ml|(?:buildSrc|\.mvn|\.yarn/(?:releases|plugins))/.+)$"
 )
 """The same, by their place below that folder."""
+_TOP = "build.ninja"
+"""The same at the top alone: elsewhere it is what CMake and Meson make."""
 _CI = re.compile(
     r"\.(?:github/(?:workflows|actions)|circleci|buildkite|husky|woodpecker)/.+"
     r"|\.(?:gitlab-ci|travis|drone|woodpecker|cirrus|appveyor|pre-commit-config)\.ya?ml|Jenkinsfile"
@@ -51,7 +54,7 @@ _CI = re.compile(
 MANIFESTS = frozenset(
     """package.json pyproject.toml setup.cfg tox.ini Cargo.toml go.mod pom.xml build.gradle build.gradle.kts deno.json
     Makefile makefile GNUmakefile Makefile.PL Build.PL cpanfile Gemfile Rakefile composer.json mix.exs rebar.config
-    pubspec.yaml Package.swift build.zig stack.yaml DESCRIPTION""".split()  # noqa: SIM905 - a list to read
+    pubspec.yaml Package.swift build.zig build.sc stack.yaml package.yaml DESCRIPTION""".split()  # noqa: SIM905 - a list to read
 )
 """Files that make their folder one that checks may start in."""
 _MAIN = re.compile(rb"^func TestMain\(", re.MULTILINE)
@@ -105,7 +108,8 @@ def is_discovery(path: str) -> bool:
         return True
     if ecosystems.is_settings(name) or ecosystems.is_loaded(path) or ecosystems.is_helper(path):
         return True
-    return is_shared(path) or bool(_BUILD.fullmatch(name) or _PLACED.search(path) or _CI.fullmatch(path))
+    is_of_build = path == _TOP or _BUILD.fullmatch(name) or _PLACED.search(path) or _CI.fullmatch(path)
+    return bool(is_of_build) or is_shared(path)
 
 
 def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[str] = ()) -> bool:
@@ -129,7 +133,7 @@ def is_added_discovery(path: str, read: Callable[[], bytes], places: Collection[
     if ecosystems.is_loaded(path) or ecosystems.is_shadow(path):
         return True
     named = starts and (_BUILD.fullmatch(name) or ecosystems.is_settings(name))
-    return bool(named) or _runs_by_itself(path)
+    return bool(named) or path == _TOP or _runs_by_itself(path)
 
 
 def go_packages(paths: Iterable[str]) -> frozenset[str]:

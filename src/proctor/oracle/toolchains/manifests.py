@@ -161,6 +161,30 @@ def cabal(text: str) -> Part:
     return found
 
 
+_LISTED = re.compile(r"\s*(?:dependencies|other-modules|build-tools|(?:default|other)-extensions)\s*:")
+
+
+def hpack(text: str) -> Part:
+    """Of the test suites the same; and scripts of the name of tests, where it is a node package's."""
+    found: Part = {}
+    for head, below in _blocks(text, "#"):
+        if re.match(r"_\w*test\w*\s*:|tests\s*:", head):
+            kept, grows = list[str](), False
+            for line in below:
+                grows = bool(_LISTED.match(line)) or (grows and line.lstrip().startswith("-"))
+                kept += [] if grows else [line]
+            found[head] = kept
+        elif head.startswith("scripts"):
+            found[head] = [line.strip() for line in below if re.search(r"test|check", line)]
+    return found
+
+
+def devbox(text: str) -> Part:
+    """What a shell does before a command, and the scripts; packages may come."""
+    data = json.loads(text)
+    return {name: data[name] for name in ("shell", "env", "env_from", "include") if name in data}
+
+
 def pubspec(text: str) -> Part:
     """Test tools that Dart takes from a path or a repository."""
     found: Part = {}
@@ -233,7 +257,7 @@ _NAMES: Mapping[str, Callable[[str], Part]] = {
     "pubspec.yaml": pubspec,
     "pubspec_overrides.yaml": pubspec,
     "Package.swift": _calls(r"\.testTarget\s*\("),
-    "build.zig": _calls(r"\baddTest\s*\(|\w*test\w*\.dependOn\s*\("),
+    "build.zig": _calls(r"\baddTest\s*\(|\w*test\w*\.dependOn\s*\(|\b(?:addRunArtifact|addSystemCommand|step)\s*\("),
     "mix.exs": _lines(
         r"\balias|\btests?\b|test_\w+:|elixirc_paths|preferred_|System\.|halt|Mix\.|Code\.", r"^\{:|^only:|^use "
     ),
@@ -244,6 +268,10 @@ _NAMES: Mapping[str, Callable[[str], Part]] = {
     "Makefile.PL": _lines(r"\btest(?:_\w+)?\b|TESTS|MY::|HARNESS|\bexit\b", r"TEST_REQUIRES|Test::"),
     "Build.PL": _lines(r"\btest_\w+|TESTS|HARNESS|\bexit\b", r"test_requires|Test::"),
     "DESCRIPTION": _lines(r"testthat/"),
+    "package.yaml": hpack,
+    "devbox.json": devbox,
+    "build.sc": _lines(r"\b[tT]est", r"\b(?:ivy|mvn)\"", comment="//"),
+    "build.mill": _lines(r"\b[tT]est", r"\b(?:ivy|mvn)\"", comment="//"),
     "build.sbt": _lines(r"\b[tT]est", "%", comment="//"),
     "project.clj": _lines(r":test-|\btest-paths|:aliases", comment=";"),
     "deps.edn": _lines(r":main-opts|:exec-|extra-paths", comment=";"),

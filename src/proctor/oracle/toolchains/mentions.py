@@ -18,7 +18,7 @@ LIMIT = 256 << 10
 """Bytes of a file that are looked through."""
 
 _NAMING = re.compile(
-    r"(?:GNUm|[Mm])akefile|.+\.mk|[Jj]ustfile|\.justfile|[Tt]askfile\.ya?ml|package\.json|noxfile\.py|tox\.(?:ini|toml)"
+    r"(?:GNUm|[Mm])akefile|.+\.mk|[Jj]ustfile|\.justfile|[Tt]askfile(?:\.dist)?\.ya?ml|package\.json|noxfile\.py|tox\.(?:ini|toml)"
     r"|pyproject\.toml|setup\.cfg|conftest\.py|\.?pytest\.(?:ini|toml)|.+\.(?:sh|bash|bats)|(?:jest|vitest|vite|mocha|ava|karma|playwright|cypress)\.[\w.-]+"
     r"|\.mocharc(?:\.\w+)?"
 )
