@@ -91,7 +91,7 @@ def changes_between(git: Git, old: Held, new: Held, *, ignored: bool) -> tuple[C
             kind = ChangeKind.MODE
             if path in was ^ now:
                 kind = ChangeKind.ADDED if path in now else ChangeKind.DELETED
-            found[path] = Change(text(path), kind)
+            found[path] = Change(text(path), kind, ignored=path in new.notes.ignored)
     return tuple(found[path] for path in sorted(found))
 
 

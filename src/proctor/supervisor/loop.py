@@ -7,6 +7,7 @@ operator interrupts raises `Interrupted`, and the order is carried out between s
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
@@ -96,7 +97,7 @@ async def pending(s: Session) -> Acted | None:
     ended = s.state.intent_end
     if ended is None:
         seen = await s.timeline.seen()
-        changed = await asyncio.to_thread(_work, s, seen, snapshot.tree) if seen else []
+        changed = _plain(await asyncio.to_thread(_work, s, seen, snapshot.tree)) if seen else []
         left = f"in no checkpoint: {safe_line(', '.join(snapshot.skipped[:3]), 200)}" if snapshot.skipped else ""
         ended = replace(await _ended(s, intent, IterationEnd.INTERRUPTED, snapshot, changed), detail=left)
         s.append(ended)
@@ -179,8 +180,9 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     s.heed("rollback", "undo")
     report.restore(s)
     snapshot = await s.timeline.snapshot("after")
-    changed = await asyncio.to_thread(_work, s, before.commit, snapshot.commit)
-    s.touched(s.blast.add(await asyncio.to_thread(_counted, s, changed, before.commit, snapshot.commit)))
+    whole = await asyncio.to_thread(_work, s, before.commit, snapshot.commit)
+    s.touched(s.blast.add(_counted(whole, s.blast.files)))
+    changed = _plain(whole)
     if how is IterationEnd.START_FAILED and changed:
         how = IterationEnd.EXITED  # the tree says that it worked, though the watcher had not said so yet
     active = s.account.iteration_used().get(Dimension.WALL_CLOCK, 0)
@@ -194,15 +196,20 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
 
 def _work(s: Session, before: str, after: str) -> list[Change]:
     """What a worker changed between two checkpoints, but for the innards of repositories that were renamed."""
-    changed = s.store.diff(before, after)
+    changed = s.store.diff(before, after, ignored=True)
     innards = aside.on_disk(s.workspace, (raw(change.path) for change in changed))
     return [change for change in changed if not innards.is_innards(raw(change.path))]
 
 
-def _counted(s: Session, changed: list[Change], before: str, after: str) -> list[Change]:
+def _plain(changed: list[Change]) -> list[Change]:
+    """Without what ignore rules leave out."""
+    return [change for change in changed if not change.ignored]
+
+
+def _counted(changed: list[Change], touched: Collection[str]) -> list[Change]:
     """What of a change counts as touched: ignored files too, once a worker wrote the rules that say what is ignored."""
-    ruled = any(path.rpartition("/")[2] == ".gitignore" for path in (*s.blast.files, *(c.path for c in changed)))
-    return list(s.store.diff(before, after, ignored=True)) if ruled else changed
+    paths = (*touched, *(change.path for change in changed))
+    return changed if any(path.rpartition("/")[2] == ".gitignore" for path in paths) else _plain(changed)
 
 
 async def _ended(
