@@ -1,6 +1,6 @@
 """Examples in the sources that `doctest` runs: gone, left out, or wanting something else.
 
-For changes under checks that run them (`oracle.doctests.runs_sources`); elsewhere they are words like others.
+For changes under checks that run them (`toolchains.doctests.runs_sources`); elsewhere they are words like others.
 """
 
 from __future__ import annotations

@@ -33,10 +33,7 @@ def look(
     known = "\n".join([words, *(change.before or "" for change in changes if not change.is_test)])
     gone = _gone(changes)
     found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
-    asked = replaced.subjects(changes, tests or {})
-    for change in changes:
-        if change.is_test and change.language is Language.PYTHON and (new := parsed(change.after)):
-            found += replaced.look(change, new, asked)
+    found += replaced.look(changes, tests or {})
     found += helpers.look(changes)
     found += expected.look(changes, failed, words, examples)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())

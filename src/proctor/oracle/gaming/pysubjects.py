@@ -29,7 +29,7 @@ def look(
     if old is None:
         return
     known = {shape(part) for part in ast.walk(old) if isinstance(part, ast.stmt | ast.Call)}
-    names = imported(old)
+    names = _imported(old)
     asked = {name for node in twins.values() for name in asked_of(node)} & names.keys()
     asked |= {name for node in twins.values() for name in asked_of(node) if name.partition(".")[0] in names}
     still = {name for node in ast.walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
@@ -48,7 +48,7 @@ def look(
             yield found(change, Gaming.ASSERTION, Weight.TAMPERING, part.lineno, why)
 
 
-def imported(tree: ast.Module) -> dict[str, str]:
+def _imported(tree: ast.Module) -> dict[str, str]:
     """What a file imports: the name it has there, and the module."""
     names = {}
     for node in ast.walk(tree):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.pysubjects import asked_of, imported
+from proctor.oracle.gaming.pysubjects import asked_of
 from proctor.oracle.gaming.syntax import FUNCTIONS, Function, at_import, called, dotted, own, parsed, shape
 from proctor.words import Gaming, Weight
 
@@ -20,49 +20,62 @@ _LIBRARIES = frozenset({
 """What tests stub for good reasons: the world, and not their subject."""
 
 
-def subjects(changes: Iterable[Change], tests: Mapping[str, str]) -> frozenset[str]:
-    """The functions that the assertions of Python tests call, by module and name."""
+def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]:
+    """What files for tests replace, when they are imported or for each test, by a function or an object of their own;
+    `tests` are by path. What assertions call is known to be tested."""
+    hits = [(change, *hit) for change in changes for hit in _of(change)]
+    if not hits:
+        return
     texts = [one.before for one in changes if one.is_test and one.language is Language.PYTHON]
-    trees = (parsed(text) for text in (*texts, *(text for path, text in tests.items() if path.endswith(".py"))))
-    return frozenset(name for tree in trees if tree for name in _subjects(tree))
+    trees = map(parsed, (*texts, *(text for path, text in tests.items() if path.endswith(".py"))))
+    asked = {name for tree in trees if tree for name in _named(asked_of(tree), _imported(tree))}
+    asked |= {name.rpartition(".")[0] for name in asked} - {""}
+    for change, line, name, always in hits:
+        full, *_ = (*_named([name], _imported(parsed(change.after))), "")
+        root = full.partition(".")[0]
+        outside = not full or root in sys.stdlib_module_names or root in _LIBRARIES
+        is_subject = bool({name, full} & asked)
+        if is_subject or (always and not outside):
+            weight = Weight.TAMPERING if is_subject else Weight.SUSPICION
+            why = f"{name} is replaced for all tests that run with this file"
+            yield found(change, Gaming.ASSERTION, weight, line, why)
 
 
-def _subjects(tree: ast.Module) -> Iterator[str]:
-    names = imported(tree)
-    members = {
-        one.asname or one.name: f"{node.module}.{one.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module
-        for one in node.names
-    }
-    for name in asked_of(tree):
+def _imported(tree: ast.Module | None) -> dict[str, str]:
+    """What the names stand for that a file imports."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                first = one.name.partition(".")[0]
+                names[one.asname or first] = one.name if one.asname else first
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    return names
+
+
+def _named(names: Iterable[str], imported: Mapping[str, str]) -> Iterator[str]:
+    """Imported names, each with its module."""
+    for name in names:
         first, _, rest = name.partition(".")
-        known = members.get(first) or names.get(first)
-        if known:
-            yield f"{known}.{rest}" if rest else known
+        if first in imported:
+            yield f"{imported[first]}.{rest}" if rest else imported[first]
 
 
-def look(change: Change, new: ast.Module, asked: Collection[str]) -> Iterator[Found]:
-    """What a file for tests replaces, when it is imported or for each test, by a function or an object of its own.
-    `asked` are what assertions call."""
-    names = imported(new)
+def _of(change: Change) -> Iterator[tuple[int, str, bool]]:
+    """The new lines of a file for tests that replace something, what that is, and whether at import."""
+    new = parsed(change.after) if change.is_test and change.language is Language.PYTHON and change.added else None
+    if new is None:
+        return
     homes = {one.name for one in ast.walk(new) if isinstance(one, (*FUNCTIONS, ast.ClassDef))}
     lines = {number for number, _ in change.added}
-    places = {*asked, *(name.rpartition(".")[0] for name in asked)} - {""}
     old = parsed(change.before)
     known = {shape(one) for one in ast.walk(old) if isinstance(one, ast.stmt)} if old else set()
     for statement, always in _run(new):
-        if statement.lineno not in lines or shape(statement) in known:
-            continue
-        for name, value in _replaces(statement):
-            first, _, rest = name.partition(".")
-            module = names.get(first, "")
-            is_subject = not places.isdisjoint((name, f"{module}.{rest}" if rest else module))
-            outside = not module or module.partition(".")[0] in sys.stdlib_module_names | _LIBRARIES
-            if (is_subject or (always and not outside)) and _stands_in(name, value, homes):
-                weight = Weight.TAMPERING if is_subject else Weight.SUSPICION
-                why = f"{name} is replaced for all tests that run with this file"
-                yield found(change, Gaming.ASSERTION, weight, statement.lineno, why)
+        if statement.lineno in lines:
+            for name, value in _replaces(statement):
+                if _stands_in(name, value, homes) and shape(statement) not in known:
+                    yield statement.lineno, name, always
 
 
 def _run(new: ast.Module) -> Iterator[tuple[ast.stmt, bool]]:
