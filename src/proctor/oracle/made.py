@@ -7,13 +7,14 @@ that it is made from, so that `make` does as in a fresh copy; what is made from 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from os.path import lexists, normpath
 from pathlib import Path
 
 from proctor.oracle.frozen import Frozen, Item, is_within
 from proctor.oracle.recording import Recorder
 from proctor.oracle.toolchains import discovery, makes, mentions
+from proctor.trees import remove_tree
 
 _OLD = (1, 1)
 """Seconds of access and change."""
@@ -39,8 +40,9 @@ def record(
                 if not (lexists(top / place) or is_within(place, ignored) or place in recorder.awaited)
             }
             made |= {one for product in makes.products(data) for one in _placed(product, folder)}
-    asked = {normpath(goal) for argv in checks for goal in makes.asked(argv)} - goals
-    made |= {f"{goal}: " for goal in asked if not lexists(top / goal)}
+    if made:  # else the make file is the work as well
+        asked = {normpath(goal) for argv in checks for goal in makes.asked(argv)} - goals
+        made |= {f"{goal}: " for goal in asked if not lexists(top / goal)}
     stood = set(earlier.stood) if earlier else _standing(top, makes.Products(made), ignored) if made else set()
     return {"goals": sorted(goals), "made": sorted(made), "stood": sorted(stood)}
 
@@ -50,14 +52,18 @@ def disown(tree: Path, frozen: Frozen) -> None:
     if not frozen.made:
         return
     products, known = makes.Products(frozen.made), {*frozen.stood, *frozen.by_path}
-    for path, entry in discovery.walk(tree, frozen.borrowed):
+    for path in _places(tree, frozen.borrowed):
         rests = products.rests_on(path, lambda other: lexists(tree / other))
-        if rests is None or path in known or is_within(path, frozen.entrusted) or entry.is_dir(follow_symlinks=False):
+        if rests is None or path in known or is_within(path, frozen.entrusted) or not lexists(tree / path):
             continue
-        if rests and not entry.is_symlink():
-            os.utime(entry.path, _OLD, follow_symlinks=False)
-        else:
-            os.unlink(entry.path)
+        place = tree / path
+        is_folder = place.is_dir() and not place.is_symlink()
+        if rests and not place.is_symlink():
+            os.utime(place, _OLD)
+        elif not is_folder:
+            place.unlink()
+        elif products.is_asked_for(path):
+            remove_tree(place)
 
 
 def _placed(product: str, folder: str) -> set[str]:
@@ -72,6 +78,18 @@ def _placed(product: str, folder: str) -> set[str]:
 def _standing(top: Path, products: makes.Products, ignored: Collection[str]) -> set[str]:
     return {
         path
-        for path, _ in discovery.walk(top, ignored, lenient=True)
+        for path in _places(top, ignored)
         if products.rests_on(path, lambda other: lexists(top / other)) is not None
     }
+
+
+def _places(top: Path, skip: Collection[str]) -> Iterator[str]:
+    """Files and folders of a tree."""
+    folders = {""}
+    for path, entry in discovery.walk(top, skip, lenient=True):
+        if entry.name == discovery.CACHE:
+            continue
+        yield path
+        while (path := path.rpartition("/")[0]) not in folders:
+            folders.add(path)
+            yield path

@@ -26,6 +26,7 @@ from proctor.oracle.toolchains import makes
         ("unit:\nifdef CI\n\tpytest\nendif\n", {"unit"}),
         ("unit: MODE = quick\n\n.PHONY: all\n.c.o:\n\tcc $<\nall: unit\n", set()),
         ("build:\n\t@mkdir -p $@\nout: ; mkdir out\nlog: ; mkdir log && pytest\n", {"log"}),
+        (".deps: x\n\t.venv/bin/pip install -r x\n\t@touch $@\n.ok:\n\tpip install x\n\tpytest\n", {".ok"}),
         ("x := a:b\nexport y = c:d\ncheck-%:\n\tpytest\n", set()),
     ],
 )
@@ -99,6 +100,12 @@ def test_what_a_worker_built_or_placed_does_not_stand_in_for_a_recipe(tmp_path: 
 
     assert "app" in frozen.goals
     assert ends(main_c="bad", main_o="good", app="good", check0app="", all="") != 0
+    (tree / "check-app").mkdir()
+    (tree / "check-utils").mkdir()
+    (tree / "check-app/notes").write_text("")
+    (tree / "check-utils/notes").write_text("the work")
+    assert ends(main_c="bad", main_o="good", app="good") != 0
+    assert (tree / "check-utils/notes").read_text() == "the work"
     (tree / "obj").mkdir()
     assert ends(main_c="good", main_o="stale", new_pb="the work") == 0
     assert (tree / "main.o").read_text() == "good"

@@ -28,8 +28,14 @@ _SPECIAL = re.compile(
     r"\.[A-Z_]+|(?:\.(?:a|c|cc|C|cpp|p|[fFmrylsSo]|ln|sh|out|def|h|info|dvi|tex|texi|texinfo|w|el|elc)){1,2}"
 )
 """Targets that are none: what `make` is told, and suffix rules."""
-_FOLDER = re.compile(r"[-@+ \t]*(?:mkdir|install[ \t]+-d|\$[({]MKDIR\w*[)}])[ \t][^;&|]*")
-"""A line of a recipe that only makes a folder: one that is there is as good, and most cannot be made twice."""
+_BRINGS = re.compile(
+    r"[-@+ \t]*(?:\S*/)?(?:mkdir|touch|install[ \t]+-d|\$[({]MKDIR\w*[)}]|curl|wget|git[ \t]+(?:clone|submodule)"
+    r"|(?:npm|pnpm|yarn|bun|poetry)[ \t]+(?:ci|i|install)|uv[ \t]+(?:sync|venv|pip[ \t]+install)|pip[\d.]*[ \t]+install"
+    r"|(?:python[\d.]*|\$[({]\w+[)}])[ \t]+-m[ \t]+(?:pip[ \t]+install|venv)"
+    r"|go[ \t]+mod[ \t]+download|cargo[ \t]+fetch)(?:[ \t][^;&|]*)?"
+)
+"""A line of a recipe that only makes a folder, or fetches or installs something: what is there is as good, and in a
+check most of them could not be done again."""
 _BUILT_IN = tuple(f"%.o: %.{end}" for end in ("c", "cc", "cpp", "C", "s", "S")) + tuple(
     f"%: %.{end}" for end in ("o", "c", "cc", "cpp", "C", "sh")
 )
@@ -51,6 +57,11 @@ class Rule:
     sources: list[str]
     recipe: list[str] = field(default_factory=list)
     known: bool = True
+
+    @property
+    def works(self) -> bool:
+        """Whether its recipe does more than to bring something."""
+        return not all(map(_BRINGS.fullmatch, self.recipe))
 
 
 def rules(data: bytes) -> list[Rule]:
@@ -113,9 +124,8 @@ def _value(found: re.Match[str], values: dict[str, str]) -> str:
 
 
 def _changed(word: str, pattern: str, other: str) -> str:
-    begin, _, end = pattern.partition("%")
-    fits = word.startswith(begin) and word.endswith(end) and len(word) >= len(begin) + len(end)
-    return other.replace("%", word[len(begin) : len(word) - len(end)]) if fits else word
+    stem = _stem(pattern, word)
+    return other.replace("%", stem) if stem else word
 
 
 def _called(found: re.Match[str]) -> str:
@@ -131,23 +141,35 @@ def _called(found: re.Match[str]) -> str:
 
 
 def goals(data: bytes) -> Iterator[str]:
-    """The targets of a make file with a recipe of their own, but for folders."""
+    """The targets of a make file with a recipe of their own, but for what is only brought."""
     for rule in rules(data):
-        if rule.recipe and not all(map(_FOLDER.fullmatch, rule.recipe)):
+        if rule.works:
             yield from (name for name in rule.targets if _NAME.fullmatch(name) and not _SPECIAL.fullmatch(name))
 
 
 def products(data: bytes) -> Iterator[str]:
     """What other rules make, each as `target: sources`; with nothing behind the colon it rests on nothing."""
-    for rule in rules(data):
+    found = rules(data)
+    free = [target for rule in found if rule.works and not rule.sources for target in rule.targets if "%" in target]
+    for name in {name for rule in found for name in rule.sources if _NAME.fullmatch(name)}:
+        if any(target != "%" and _stem(target, name) for target in free):
+            yield f"{name}: "
+    for rule in found:
         sources = " ".join(rule.sources) or ("" if rule.known else "?")
         for target in rule.targets:
             is_pattern = bool(_PATTERN.fullmatch(target))
-            if is_pattern and rule.recipe and (target != "%" or sources):
+            if is_pattern and rule.works and (target != "%" or sources):
                 yield f"{target}: {sources}"
             elif not rule.recipe and sources and _NAME.fullmatch(target) and not _SPECIAL.fullmatch(target):
                 yield f"{target}: ?"
     yield from _BUILT_IN
+
+
+def _stem(pattern: str, name: str) -> str:
+    """What stands for the `%` of a pattern in a name; nothing where it does not match."""
+    begin, _, end = pattern.partition("%")
+    stem = name[len(begin) : len(name) - len(end)]
+    return stem if name == begin + stem + end else ""
 
 
 def asked(argv: Sequence[str]) -> Iterator[str]:
@@ -189,6 +211,11 @@ class Products:
         self._likely = re.compile(likely or r"(?!)")
         self._any = any(target == "%" for target, _ in self._made)
 
+    def is_asked_for(self, folder: str) -> bool:
+        """Whether a goal is called like a folder, and a pattern makes it from nothing."""
+        bare = {target for target, sources in self._made if not sources}
+        return folder in bare and any(_stem(one, folder) for one in bare if "%" in one)
+
     def rests_on(self, path: str, stands: Callable[[str], bool]) -> bool | None:
         """Whether what makes a file has sources; None if nothing does that these say. `stands` tells of other files."""
         if not self._likely.fullmatch(path) and not (self._any and "." not in path.rpartition("/")[2]):
@@ -196,9 +223,8 @@ class Products:
         found: bool | None = None
         for target, sources in self._made:
             folder, slash, name = path.rpartition("/") if "/" not in target and "%" in target else ("", "", path)
-            begin, pattern, end = target.partition("%")
-            stem = name[len(begin) : len(name) - len(end)]
-            if name != (begin + stem + end if pattern else target) or (pattern and not stem):
+            stem = _stem(target, name) if "%" in target else ""
+            if not stem and name != target:
                 continue
             if not sources:
                 return False
