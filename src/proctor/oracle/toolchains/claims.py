@@ -31,7 +31,7 @@ _BETWEEN = ";&|(){}\n`"
 _KEYWORDS = frozenset(
     "! . command do elif else eval exec if source then until while".split()  # noqa: SIM905 - a list to read
 )
-_DEEPEST = 3
+_DEEPEST, _MOST_FOLDERS = 3, 30
 _MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
 _CODE_OPTION = re.compile(r"-[A-Za-z]*c")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
@@ -55,7 +55,7 @@ def named(argv: Sequence[str]) -> set[str]:
     found = {path for path in named_paths(argv) if "*" not in path} | set(mentions.scripts(told))
     text = " ".join(argv)
     found |= {path for path in mentions.expected(text) if not _SOURCE.fullmatch(path)} - set(_WRITTEN.findall(text))
-    bases = {"", *gone_to(text)}
+    bases = {"", *sorted(gone_to(text))[:_MOST_FOLDERS]}
     path: list[str] = []
     for words in _commands(argv, _DEEPEST):
         path += [word for word in words if word.startswith("PATH=") and word not in path]
@@ -68,7 +68,7 @@ def named(argv: Sequence[str]) -> set[str]:
         if _invokes(words):
             found |= {posixpath.join(base, one) for base in bases for one in ("tasks.py", "tasks/*.py")}
         modules = list(_modules(words))
-        found |= {place for base in (*bases, "src") for one in modules for place in _of_module(base, one)}
+        found |= {place for base in {*bases, "src"} for one in modules for place in _of_module(base, one)}
         found |= {posixpath.join(base, place) for base in bases for place in _built(words)}
     return set(map(posixpath.normpath, found))
 

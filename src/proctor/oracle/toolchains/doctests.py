@@ -26,6 +26,7 @@ _FILES = re.compile(r"""\b(?:testfile|DocFile(?:Suite|Test))\(\s*["']([^"'\n]+)[
 _OPTION = re.compile(r"""(?<!\S)['"]?(?:-o[ \t'",]*\w+|-[\w-]*)|[\d&]?>+[ \t]*\S+""")
 _VARIABLE = re.compile(r"\$+[({]*(\w+)[)}]*")
 _BREAK = re.compile(r"""[\s,'"]+""")
+_MOST_VALUES = 50
 _NO_SOURCES = re.compile(r"\.(?:txt|md|rst|markdown|rest|text)\b")
 _GLOB = re.compile(r"""--doctest-glob['",=\s\\]+([^\s'"\\,\]]+)""")
 _SOURCES = re.compile(
@@ -63,15 +64,16 @@ def told(texts: Iterable[tuple[str, str]]) -> Told:
     for place, written in texts:
         text = written.replace("\\\n", " ")
         named = set(_FILES.findall(text))
-        values: dict[str, list[str]] = {}
+        values: dict[str, set[str]] = {}
         for looped, several, name, value in _ONE_AFTER_ANOTHER.findall(text):
-            values.setdefault(looped or name, []).append(several or value)
+            known = values.setdefault(looped or name, set())
+            known.add((several or value) if len(known) < _MOST_VALUES else "$")
         for found in _DOCTEST.finditer(text):
             words, is_known = _words(found[1], values)
             named |= words
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.end()]
             is_open |= not is_known and (".py" not in line or bool(_NO_SOURCES.search(line)))
-        for rest in _PYTEST.findall(text):
+        for rest in dict.fromkeys(_PYTEST.findall(text)):
             named |= {word for word in _words(rest, values)[0] if word.endswith((".txt", ".rst"))}
             patterns.add(_USUAL)
         patterns |= set(_GLOB.findall(text))
@@ -81,7 +83,7 @@ def told(texts: Iterable[tuple[str, str]]) -> Told:
     return Told(frozenset(paths - globs), frozenset(patterns), frozenset(globs), is_open)
 
 
-def _words(rest: str, values: Mapping[str, list[str]]) -> tuple[set[str], bool]:
+def _words(rest: str, values: Mapping[str, set[str]]) -> tuple[set[str], bool]:
     """The files that follow a command's name, with what variables stand for, and whether these are all."""
     put = _VARIABLE.sub(lambda found: " ".join(values.get(found[1], [found[0]])), _OPTION.sub(" ", rest))
     words = {word for word in _BREAK.split(put) if word.strip("\\+")}

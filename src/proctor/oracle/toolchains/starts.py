@@ -107,7 +107,7 @@ def of_text(path: str, text: str) -> Starts:
 
 
 def _read(starts: Starts, text: str) -> None:
-    for word in _GOES.findall(text):
+    for word in dict.fromkeys(_GOES.findall(text)):
         known = _known(word)
         if known.strip("*/"):
             starts.gone |= set(known.replace(";", ":").split(":"))
