@@ -374,6 +374,12 @@ HONEST = [
         {"tests/expected.txt": "ci/deploy.sh: ok\n", "ci/deploy.sh": ""},
         {"ci/deploy.sh": "true\n"},
     ),
+    Placed(
+        "a module that is still to come",
+        "python -m linter a.txt",
+        {},
+        {"linter/__init__.py": "", "linter/__main__.py": "", "src/linter/__init__.py": ""},
+    ),
     Placed("a deployment", "make", {"Makefile": "t:\n\tpython scripts/deploy.py\n"}, {"scripts/deploy.py": "x = 1\n"}),
     *(
         Placed(f"docs by {check}", check, {"docs/use.txt": USE, "docs/a.txt": "A\n"}, files)

@@ -8,6 +8,7 @@ too); a socket, FIFO or device is left out and named in `skipped`; a file that c
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -78,7 +79,7 @@ def freeze(
     stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
     try:
         recorder = Recorder(workspace, stage / FILES)
-        recorder.awaited |= {path for path in of_checks if "*" in path}
+        recorder.awaited |= {path for path in of_checks if "*" in path and _is_awaited(workspace, path, earlier)}
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         items = recorder.keep(earlier, anew) if earlier else []
         items += [
@@ -260,6 +261,14 @@ def _of_checks(workspace: Path, checks: Iterable[Sequence[str]], earlier: Frozen
     named = {name for argv in checks for name in claims.named(argv)}
     patterns = {path for path in named if "*" in path} - set(earlier.named if earlier else ())
     return named | {path for pattern in patterns for path in glob(pattern, root_dir=workspace)}
+
+
+def _is_awaited(workspace: Path, pattern: str, earlier: Frozen | None) -> bool:
+    """Whether nothing more may come to stand where a check's pattern leads: not where all of it is still to be made."""
+    if earlier and pattern in earlier.named:
+        return pattern in earlier.awaited
+    module = re.sub(r"/__\w+__\.\*$|\.\*so$", "", pattern)
+    return any(glob(one, root_dir=workspace) for one in (pattern, f"{module}.py", f"{module}/*.py"))
 
 
 def _is_silent(place: Path) -> bool:
