@@ -83,7 +83,7 @@ def test_a_contract_saved_by_an_editor_ends_the_iteration_and_is_put_back(hostil
     assert ended(hostile).how is IterationEnd.UNCOVERED
     assert "proctor.yaml" in ended(hostile).detail
     wait_until(lambda: len(hostile.events("iteration_ended")) > 1, "a second iteration")
-    assert hostile.proctor("stop").returncode == 0
+    hostile.proctor("stop")  # it may have come to its end by itself: the later workers change nothing
     second = wait_until(lambda: (p := hostile.path / "second").exists() and p.read_text(), "a second worker")
     finishes(hostile)
     assert second == "[False, False, False]"

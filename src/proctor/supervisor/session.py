@@ -225,6 +225,8 @@ class Session:
         assert self.running is not None
         try:
             self.running.worker.running.freeze()
+            if self.running.vigil is not None:
+                self.running.vigil.look()  # what moves from here on moves while it stands still
         except TimeoutError:
             self.end_worker(IterationEnd.DIED, "it could not be frozen while a request waits")
 
