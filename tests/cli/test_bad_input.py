@@ -120,6 +120,7 @@ def test_a_check_that_cannot_be_run_is_unrecoverable_and_no_worker_starts(
     assert workspace.status()["why"] == "error:oracle"
 
 
+@pytest.mark.cases  # the pauses between its starts are real
 def test_a_worker_that_fails_at_once_is_tried_three_times_and_its_words_are_shown(project: Path) -> None:
     (project / "proctor.yaml").write_text(CONTRACT % "sh, -c, 'echo all done, no key found >&2; exit 3'")
     result = proctor("run", project, "--headless")

@@ -96,7 +96,7 @@ def test_leaving_says_where_the_session_stands_and_gives_the_title_back(story: S
     assert title("running · csv_tool · proctor") in said
     assert "\x1b[23;2t" in said
     assert "csv_tool: running · 2 of 5 tasks verified" in said
-    assert f"`proctor attach {workspace}` comes back" in said
+    assert f"`proctor attach {workspace}`" in said, "a command is never broken over rows"
 
 
 def test_an_ended_session_gives_its_exit_code_and_the_same_word(workspace: Path) -> None:

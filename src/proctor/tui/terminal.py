@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import shutil
 import signal
@@ -16,6 +17,8 @@ from types import FrameType
 from typing import NoReturn
 
 HUNG_UP = 128 + signal.SIGHUP
+_COMMAND, _JOINED = re.compile(r"`[^`\n]*`"), "\0"
+"""A command in a text, and what stands for its spaces while that is broken into rows."""
 _LOCAL = 3
 """The place of the local modes among a terminal's attributes."""
 
@@ -42,18 +45,19 @@ def on_terminal() -> bool:
 
 
 def wrapped(text: str, indent: int = 0) -> str:
-    """A text broken at spaces where it goes to a terminal, `indent` cells in from the second row; else as it is."""
+    """A text broken at spaces where it goes to a terminal, `indent` cells in from the second row; else as it is. A
+    command between backticks stays whole, so that it can be taken over."""
     if not sys.stdout.isatty():
         return text
     columns = shutil.get_terminal_size().columns
     return "\n".join(
         textwrap.fill(
-            row,
+            _COMMAND.sub(lambda found: found[0].replace(" ", _JOINED), row),
             columns,
             subsequent_indent=" " * (indent + len(row) - len(row.lstrip())),
             break_long_words=False,
             break_on_hyphens=False,
-        )
+        ).replace(_JOINED, " ")
         for row in text.split("\n")
     )
 
