@@ -109,6 +109,7 @@ def once(workspace: Workspace) -> None:
     assert next(task["status"] for task in workspace.status()["tasks"]) == "done"
 
 
+@pytest.mark.cases
 def test_a_branch_that_cannot_be_written_fails_no_session_and_is_caught_up_later(sample: Make) -> None:
     workspace = sample("csv_tool")
     work = repository(workspace)

@@ -106,6 +106,7 @@ def test_a_finished_session_starts_no_worker_and_stays_done(ended: Workspace) ->
     assert len(ended.events("iteration_started")) == before
 
 
+@pytest.mark.cases
 def test_the_follower_may_die_a_second_supervisor_is_refused_and_a_sigkilled_one_leaves_nothing_alive(
     sample: Make,
 ) -> None:

@@ -38,6 +38,7 @@ def test_plateau_fires_within_its_window_and_exits_with_4(sample: Make) -> None:
     assert "done" not in output.splitlines()[-1]
 
 
+@pytest.mark.cases
 def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sample: Make) -> None:
     workspace = sample("plateau")
     workspace.begin()

@@ -98,6 +98,7 @@ def test_a_contract_saved_by_an_editor_ends_the_iteration_and_is_put_back(hostil
     assert not state.exposed
 
 
+@pytest.mark.cases
 def test_a_replaced_oracle_stays_what_was_frozen_until_the_operator_takes_it_over(hostile: Workspace) -> None:
     hostile.contract("iterations: {limit: 5,", "iterations: {limit: 2,")
     hostile.begin()
