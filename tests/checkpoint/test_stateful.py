@@ -301,7 +301,7 @@ class Session(RuleBasedStateMachine):
     def prune(self, data: st.DataObject) -> None:
         dropped = set(data.draw(st.lists(st.sampled_from(sorted(self.trees))))) - self.stack.held
         self.trees = {name: tree for name, tree in self.trees.items() if name not in dropped} or self.trees
-        self.store.gc({commit for commit, _ in self.trees.values()})
+        self.store.gc({self.last, *(commit for commit, _ in self.trees.values())})  # a parent is kept
         assert not self.store.verify().lost
 
 
