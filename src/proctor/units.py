@@ -128,13 +128,13 @@ def format_count(count: int) -> str:
 
 
 def format_money(micro: int) -> str:
-    """`$14.60`; three digits of an amount under a dollar that is no whole number of cents, and one under a tenth of a
-    cent whole, so that spent is never shown as nothing."""
-    cents = micro // 10_000
+    """`$14.60`; tenths of a cent below a dollar where there are any, and an amount under a tenth of a cent whole, so
+    that spent is never shown as nothing."""
+    cents, tenths = micro // 10_000, micro // 1_000
     if micro and micro < 1_000:
         return f"$0.{micro:06d}".rstrip("0")
-    if micro < 1_000_000 and micro % 10_000:
-        return f"$0.{micro // 1_000:03d}"
+    if tenths < 1_000 and tenths % 10:
+        return f"$0.{tenths:03d}"
     return f"${cents // 100:,}.{cents % 100:02d}"
 
 

@@ -258,15 +258,16 @@ def busy(work: Path) -> Iterator[Callable[[], int]]:
             if number % 3 == 0:
                 os.unlink(f"{top}/f{number % 500}")
             if number % 100 == 0:
-                with open(count, "w") as file:
+                with open(f"{count}.new", "w") as file:
                     file.write(str(number))
+                os.replace(f"{count}.new", count)
     """)
     (work / "busy").mkdir()
     count = work.parent / "count"
     writer = subprocess.Popen([sys.executable, "-c", program, str(work / "busy"), str(count)])
     while not count.exists():
         pass
-    yield lambda: int(count.read_text() or 0)
+    yield lambda: int(count.read_text())
     writer.kill()
     writer.wait()
 

@@ -22,10 +22,11 @@ with open("filler", "wb") as file:
     for _ in range({times}):
         file.write(bytes(1 << 20))
         file.flush()
-        time.sleep(0.01)
+        time.sleep({pause})
 time.sleep(1000)
 """
-"""At the pace of a disk: memory takes all this in an instant, in which nobody is scheduled who could end it."""
+DISK, MEMORY = 0.01, 0
+"""Pauses between MiB: at the pace of memory nobody may be scheduled in time, and the journal itself finds no room."""
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def with_worker(workspace: Workspace, program: str) -> Workspace:
 
 
 def test_a_worker_is_ended_before_the_disk_is_full_and_the_session_goes_on_later(sample: Make, small: Path) -> None:
-    workspace = with_worker(sample("restless", into="small"), FILL.format(times=1000))
+    workspace = with_worker(sample("restless", into="small"), FILL.format(times=1000, pause=DISK))
     code, state, said = ends(workspace)
     assert (code, state.status, state.why) == (5, "parked", "disk"), said
     assert f"the disk of {workspace.path} is nearly full" in said
@@ -71,7 +72,7 @@ def test_a_worker_is_ended_before_the_disk_is_full_and_the_session_goes_on_later
 
 
 def test_a_worker_that_writes_too_much_is_ended_and_its_growth_is_told(sample: Make) -> None:
-    workspace = with_worker(sample("restless"), FILL.format(times=60))
+    workspace = with_worker(sample("restless"), FILL.format(times=60, pause=DISK))
     workspace.contract("notify: []", "notify: []\nsandbox: {limits: {growth: 30M}}")
     code, state, said = ends(workspace)
     assert (code, state.status, state.why) == (5, "parked", "disk"), said
@@ -85,7 +86,7 @@ def test_a_worker_that_writes_too_much_is_ended_and_its_growth_is_told(sample: M
 
 def test_a_check_that_fills_the_disk_is_ended_too(sample: Make, small: Path) -> None:
     workspace = sample("restless", into="small")
-    fill = FILL.format(times=1000)
+    fill = FILL.format(times=1000, pause=MEMORY)
     path = workspace.path / "tasks.json"
     tasks = json.loads(path.read_text())
     tasks[0]["check"] = {"run": ["python", "-c", fill], "timeout": "60s"}

@@ -165,14 +165,15 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     finally:
         for task in beside:
             task.cancel()
-        if trouble and s.disk.short():  # whatever broke, it broke for want of room
-            ending, trouble = Ending(SessionStatus.PARKED, "disk"), f"{trouble}: {s.disk.said}"
-            s.notice(s.disk.said, "disk", "high")
         await asyncio.wait(beside)
         s.backend.kill_all()
         s.executor.shutdown()
+        short = bool(trouble) and s.disk.short()  # whatever broke, it broke for want of room
         judging.clear(s)
         s.disk.release()
+    if short:
+        ending, trouble = Ending(SessionStatus.PARKED, "disk"), f"{trouble}: {s.disk.said}"
+        s.notice(s.disk.said, "disk", "high")
     return await end(s, desk, ending, trouble)
 
 
