@@ -24,7 +24,7 @@ from proctor.checkpoint.look.known import Known, Signature, is_fresh, signature_
 from proctor.checkpoint.look.scan import Scan, ignored_folders, scan
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.checkpoint.record import Held, Manifest, Notes, identity, tree_entries
-from proctor.checkpoint.seed.seed import seed
+from proctor.checkpoint.seed.seed import Seeding, seed
 from proctor.checkpoint.store.borrow import missing
 from proctor.checkpoint.store.command import GitFailed, Trapped
 from proctor.checkpoint.store.draft import Draft
@@ -108,15 +108,15 @@ class WorkingTree:
         draft's index is not to be admitted: a look begins with one of its own."""
         if draft.index.exists():
             return None
-        draft.seeding = seed(self._git, draft, self._owned, self._keep.max_file, oddities=False)
-        if draft.seeding is None:
+        seeding = seed(self._git, draft, self._owned, self._keep.max_file, oddities=False)
+        if seeding is None:
             return None
         self.ignores.refresh()
         with (
             self._git.start("diff-files", "-z", "--name-only", "--ignore-submodules=all", env=draft.env) as differing,
             self._git.start("ls-files", "-z", "-o", "--exclude-standard", env=draft.env) as others,
         ):
-            doubtful = draft.seeding.doubtful()
+            doubtful = seeding.doubtful()
             new = {path for path in split(others.output()) if not path.endswith(b"/")}
             suspects = doubtful.union(split(differing.output()))
         intake = self._gate.decide(Scan(suspects=suspects, unseen=doubtful, new=new), Known(), anew=True)
@@ -181,20 +181,21 @@ class WorkingTree:
         is_lost = not self._is_sound(draft.index)
         before = "" if known is None or is_lost else self._known_tree(draft.index)
         mark = mark_of(draft.index)
+        seeding: Seeding | None = None
         if known is None or is_lost:
             draft.index.unlink(missing_ok=True)
             known = known or Known()
             if not cold:
-                draft.seeding = seed(self._git, draft, self._owned, self._keep.max_file)
+                seeding = seed(self._git, draft, self._owned, self._keep.max_file)
         seen = self._scan(draft, known, now, is_lost)
-        if draft.seeding:
-            doubtful = draft.seeding.doubtful()
+        if seeding:
+            doubtful = seeding.doubtful()
             seen.suspects |= doubtful
             seen.unseen |= doubtful
         intake = self._gate.decide(seen, known, anew=is_lost)
         intake.forced |= seen.unseen & intake.files.keys()
-        if draft.seeding:
-            known.odd |= draft.seeding.odd()
+        if seeding:
+            known.odd |= seeding.odd()
         sharp = self._remember(known, seen, intake, now)
         draft.make_room(sum(signature[1] for signature in intake.files.values()))
         self._feed(intake, draft)

@@ -81,15 +81,17 @@ class Seeding:
 def seed(git: Git, draft: Draft, owned: Collection[bytes], most: int, *, oddities: bool = True) -> Seeding | None:
     """Give a draft that has no index one made from the operator's, and the store the objects for it; None if that
     cannot be. `most` is the size (bytes) of a file over which it is not kept; `oddities`: find out what there is to
-    say that git cannot. Wants the store's lock held."""
+    say that git cannot. Wants the store's lock held. What is found out ends with the draft."""
     origin = origin_of(git.workspace)
     if origin is None:
         return None
     try:
-        return _seed(git, draft, origin, owned, most, oddities=oddities)
+        seeding = _seed(git, draft, origin, owned, most, oddities=oddities)
     except (GitFailed, OSError, ValueError, IndexError, struct.error):
         draft.index.unlink(missing_ok=True)  # everything is read from the tree instead
         return None
+    draft.closing.callback(seeding.forget)
+    return seeding
 
 
 def _seed(git: Git, draft: Draft, origin: Origin, owned: Collection[bytes], most: int, *, oddities: bool) -> Seeding:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from proctor.checkpoint.record import (
     BESIDE,
@@ -32,9 +31,6 @@ from proctor.checkpoint.record import (
 from proctor.checkpoint.store.packs import Pack, flush_folder
 from proctor.checkpoint.store.plumbing import ALTERNATES, Git, listed
 from proctor.trees import remove_tree
-
-if TYPE_CHECKING:
-    from proctor.checkpoint.seed.seed import Seeding
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 a folder whose name nobody can foresee is made there, for its owner only
 IN_MEMORY = 16 << 20
@@ -59,8 +55,8 @@ class Draft:
         self.pack = Pack(self._own / "pack")
         self.index = self._folder / "index"
         self.afterwards: list[Callable[[], None]] = []
-        self.seeding: Seeding | None = None
-        """What is still to be known of an index that was made from the operator's."""
+        self.closing = contextlib.ExitStack()
+        """What is left with the draft, whether it was admitted or not."""
 
     def __enter__(self) -> Draft:
         if not self._commands:
@@ -72,8 +68,7 @@ class Draft:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self.seeding is not None:
-            self.seeding.forget()
+        self.closing.close()
         self.pack.forget()
         if self._commands:
             self._remove()
