@@ -9,15 +9,12 @@ import resource
 import select
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from proctor.errors import ProctorError, Unrecoverable
 from proctor.text import safe_line
-
-if TYPE_CHECKING:
-    from proctor.checkpoint.store.plumbing import Git
 
 _FULL_WORDS = re.compile(
     rb"No space left on device|Out of diskspace|Disk quota exceeded|File too large"
@@ -58,8 +55,18 @@ class Trapped(Exception):
 class Command:
     """One running git command. What it prints goes to memory, so that several may run side by side unread."""
 
-    def __init__(self, git: Git, verb: str, process: subprocess.Popen[bytes], out: BinaryIO, err: BinaryIO) -> None:
-        self._git = git
+    def __init__(
+        self,
+        gitdir: Path,
+        verb: str,
+        process: subprocess.Popen[bytes],
+        out: BinaryIO,
+        err: BinaryIO,
+        traps: Callable[[], Sequence[bytes]],
+    ) -> None:
+        """`traps` finds what a command that looks at the workspace may wait for (absolute paths)."""
+        self._gitdir = gitdir
+        self._traps = traps
         self._verb = verb
         self._process = process
         self._out = out
@@ -119,7 +126,7 @@ class Command:
         idle = ""
         try:
             while not poll.poll(_TRAP_CHECK * 1000):
-                if self._verb in _SEES and (traps := self._git.traps()):
+                if self._verb in _SEES and (traps := self._traps()):
                     raise Trapped(traps)
                 before, idle = idle, _sleeping(self._process.pid) if self._verb in _READS else ""
                 if idle and idle == before:
@@ -133,9 +140,9 @@ class Command:
         lines = [safe_line(line, 300) for line in err.splitlines() if line.strip()]
         said = next((line for line in lines if line.startswith(("error:", "fatal:"))), lines[0] if lines else "")
         if _FULL_WORDS.search(err):
-            return Unrecoverable(f"{self._git.gitdir.parent}: {said}; free or allow it, then run again", "disk")
+            return Unrecoverable(f"{self._gitdir.parent}: {said}; free or allow it, then run again", "disk")
         said = said or f"ended with {self._process.returncode}"
-        return GitFailed(f"git {self._verb} in {self._git.gitdir}: {said}")
+        return GitFailed(f"git {self._verb} in {self._gitdir}: {said}")
 
 
 def _all_of(file: BinaryIO) -> bytes:
