@@ -62,6 +62,7 @@ class Command:
         process: subprocess.Popen[bytes],
         out: BinaryIO,
         err: BinaryIO,
+        *,
         traps: Callable[[], Sequence[bytes]],
     ) -> None:
         """`traps` finds what a command that looks at the workspace may wait for (absolute paths)."""

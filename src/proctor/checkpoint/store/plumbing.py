@@ -118,7 +118,7 @@ class Git:
         finally:
             fed.close()
         verb = next(word for word in args if not word.startswith("-"))
-        return Command(self.gitdir, verb, process, out or cast(BinaryIO, process.stdout), err, self.traps)
+        return Command(self.gitdir, verb, process, out or cast(BinaryIO, process.stdout), err, traps=self.traps)
 
     @property
     def lenders(self) -> list[Path]:
