@@ -115,3 +115,20 @@ def test_a_worker_asks_nothing_where_all_is_allowed(tmp_path: Path, approvals: s
     with (tmp_path / "proctor.yaml").open("a") as file:
         file.write(f"approvals: {approvals}\n")
     assert policies.asks(load(tmp_path)) is asks
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counted"),
+    [
+        ("", "", False),
+        ("command: [/bin/true]}", "command: [/bin/true], model: some-model}", True),
+        ("iterations: {limit: 3,", "tokens: {limit: 3000,", True),
+        ("iterations: {limit: 3,", "cost: {limit: $3,", True),
+        ("command: [/bin/true]}", "command: [/bin/true], agent: mini, model: some-model}", False),
+    ],
+)
+def test_output_stands_for_tokens_only_where_the_contract_speaks_of_a_model(
+    tmp_path: Path, before: str, after: str, counted: bool
+) -> None:
+    (tmp_path / "proctor.yaml").write_text(CONTRACT.format(key="env:ONE", kind="bwrap").replace(before, after, 1))
+    assert policies.is_estimated(load(tmp_path)) is counted

@@ -11,6 +11,7 @@ from proctor.tui.panels import banner, header, request, strip, tasks
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain, width
 from proctor.tui.view import holding
+from proctor.tui.wording import because
 from proctor.words import DROPPED, CheckpointKind, Dimension, RequestKind, Rule, SessionStatus, TaskStatus
 from tui.conftest import Desk, settled, shown, until
 from tui.story import Story
@@ -28,7 +29,7 @@ def test_a_session_that_is_paused_while_a_request_waits_says_so_and_offers_the_w
 
 def test_where_every_task_is_dropped_it_is_said_what_there_is_to_do() -> None:
     dropped = tuple(replace(task, status=TaskStatus.BLOCKED, why=DROPPED, verdict=None) for task in a_state().tasks)
-    view = a_view(a_state(status=SessionStatus.PARKED, why="operator", tasks=dropped, intent=None), alive=False)
+    view = a_view(a_state(status=SessionStatus.PARKED, why="dropped", tasks=dropped, intent=None), alive=False)
     said = banner.banner(view)
     assert said is not None
     shown = text(banner.panel(said, 100, ALL_KEYS))
@@ -37,6 +38,7 @@ def test_where_every_task_is_dropped_it_is_said_what_there_is_to_do() -> None:
     assert "write another into tasks.json" in banner.again(view, ALL_KEYS)
     assert "dropped" in text(tasks.tasks(view, 60))
     assert "blocked" not in text(tasks.tasks(view, 60))
+    assert because("dropped") == ": every task is dropped"
 
 
 def test_what_is_left_of_a_parked_session_is_told_with_why_it_was_set_aside() -> None:
@@ -53,8 +55,18 @@ def test_what_is_left_of_a_parked_session_is_told_with_why_it_was_set_aside() ->
 def test_no_way_back_is_shown_where_the_tree_is_known_to_stand_there() -> None:
     there = a_state(tree="c3", status=SessionStatus.PARKED, why="operator", intent=None)
     moved = replace(there, tree="elsewhere")
-    for state, back in ((there, False), (moved, True), (replace(there, status=SessionStatus.RUNNING), True)):
-        assert ("R back" in plain(strip.strip(a_view(state), 120, ALL_KEYS))) is back
+    at_work = replace(there, status=SessionStatus.RUNNING, intent=ev.IterationStarted(iteration=7, task=3, key="k"))
+    still, moving, gone = {"touched": False}, {"touched": True}, {"alive": False}
+    for state, worker, back in (
+        (there, {}, False),
+        (moved, {}, True),
+        (at_work, still, False),
+        (at_work, moving, True),
+        (at_work, gone, True),
+        (replace(at_work, tree="elsewhere"), still, True),
+    ):
+        assert ("R back" in plain(strip.strip(a_view(state, worker=worker), 120, ALL_KEYS))) is back
+    assert "R back" in plain(strip.strip(a_view(at_work, worker=still, alive=False), 120, ALL_KEYS)), "not known"
     said = banner.banner(a_view(there))
     assert said is not None
     assert "rollback" not in dict(said.verbs)

@@ -85,7 +85,7 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
     door = doors.make(s.state_dir / "doors")
     door.brief.write_text(brief)
     gateway = await _gateway(s, desk, intent, folder)
-    if not policies.is_agent(s.terms.contract):
+    if policies.is_estimated(s.terms.contract):
         s.account.estimate(prefix=await asyncio.to_thread(tokens.count_tokens, brief, intent.model))
     try:
         await gateway.start(door.folder, None)

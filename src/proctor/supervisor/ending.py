@@ -16,6 +16,8 @@ _CODES = {
     "drift": ExitCode.BUDGET,
     "plan_rot": ExitCode.REQUEST_OPEN,
     "operator": ExitCode.OPERATOR,
+    "dropped": ExitCode.OPERATOR,
+    "no_tasks": ExitCode.OPERATOR,
     "error": ExitCode.UNRECOVERABLE,
     "disk": ExitCode.UNRECOVERABLE,
     "request": ExitCode.REQUEST_OPEN,

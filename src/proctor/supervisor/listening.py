@@ -47,6 +47,7 @@ class Listener:
         self._desk = desk
         self._intent = intent
         self._agent = policies.is_agent(s.terms.contract)
+        self._estimated = policies.is_estimated(s.terms.contract)
         self.circles = LoopWatch(s, intent.iteration, intent.task)
 
     def on_line(self, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
@@ -59,7 +60,7 @@ class Listener:
             running.last_error = line[:500].decode("utf-8", "replace")
         if all(isinstance(event, Note) for event in events):
             running.claimed_at = None
-            if not self._agent:
+            if self._estimated:
                 running.said += line + b"\n"
             return
         running.events += sum(not isinstance(event, WORDS) for event in events)

@@ -239,7 +239,7 @@ async def finish(s: Session, desk: Desk) -> Ending | None:
     if failure is None and (said := await judging.final(s)):
         failure = f"the final check: {said}"
     if not any(task.status is TaskStatus.DONE for task in tasks):
-        return Ending(SessionStatus.PARKED, "operator")
+        return Ending(SessionStatus.PARKED, "dropped" if tasks else "no_tasks")
     if failure is None:
         return Ending(SessionStatus.DONE, None)
     return await _review(s, desk, None, failure)

@@ -19,7 +19,7 @@ from proctor.sandbox import agents, host
 from proctor.sandbox.policy import DOOR, GATEWAY, Limits, Policy
 from proctor.supervisor.terms import Terms
 from proctor.text import safe_line
-from proctor.words import Api
+from proctor.words import Api, Dimension
 from proctor.workspace import files
 
 if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of its time to load
@@ -173,6 +173,8 @@ def asks(contract: Contract) -> bool:
     return bool(approvals.ask or approvals.deny) or "*(*)" not in approvals.allow
 
 
+PRICED = {Dimension.TOKENS, Dimension.PREFIX_TOKENS, Dimension.GENERATED_TOKENS, Dimension.COST}
+"""What only model calls use."""
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md")
 """The project's own instructions to agents: the first that is there is handed to one that may not read settings."""
 
@@ -189,6 +191,13 @@ def instructions(workspace: Path) -> str:
 def is_agent(contract: Contract) -> bool:
     """Whether the worker is a program that is known, all of whose model calls come through the gateway."""
     return contract.worker.kind != "command" or contract.worker.agent is not None
+
+
+def is_estimated(contract: Contract) -> bool:
+    """Whether what a worker is told and prints is counted as tokens, where it asks no model through the gateway: of a
+    command that names its model, or where a ceiling would not bind else."""
+    ceilings = contract.budget.ceilings.keys()
+    return not is_agent(contract) and (contract.worker.model is not None or not PRICED.isdisjoint(ceilings))
 
 
 def has_host_door(contract: Contract) -> bool:

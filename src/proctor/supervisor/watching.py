@@ -51,6 +51,7 @@ def show(s: Session) -> None:
             "model": running.model,
             "calls": running.gateway.in_flight if running.gateway else 0,
             "held": running.held_calls,
+            "touched": running.touched,
             "nested": list(running.nested),
             "nested_more": running.nested_more,
         }

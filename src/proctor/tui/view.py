@@ -167,12 +167,13 @@ class View:
 
     @property
     def back_there(self) -> bool:
-        """Whether a rollback is known to take nothing: no worker has moved since the last good checkpoint. Edits of the
-        operator's at rest are not seen from here, so its key works all the same."""
+        """Whether a rollback is known to take nothing: no worker has changed anything since the last good checkpoint.
+        Edits of the operator's at rest are not seen from here, so its key works all the same."""
         state, good = self.state, self.good
         if state is None or good is None or state.tree != good.taken.tree:
             return False
-        return state.intent is None and (state.status is not SessionStatus.RUNNING or not state.iteration)
+        at_work = state.intent is not None and state.intent_end is None
+        return not at_work or (self.alive and self.worker.get("touched") is False)
 
     @property
     def requests(self) -> tuple[RequestState, ...]:

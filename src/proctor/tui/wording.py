@@ -39,6 +39,8 @@ _WHY = {
     "provider_limit": "the provider's limit is reached; it goes on by itself",
     "unpriced": "tokens were used for which no price is known",
     "disk": "the disk is full",
+    "dropped": "every task is dropped",
+    "no_tasks": "there is no task",
     "tampering": "the worker tampered with the checks",
     "links": "files with a second name are to stay as they are",
 }
