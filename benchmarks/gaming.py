@@ -63,7 +63,7 @@ def main(given: Namespace) -> int:
         "dishonest": float(len(dishonest) + len(misplaced)),
         "missed": float(len(missed) + len(left)),
     }
-    return report(given, figures, (Bar("false alarms", 0), Bar("missed", 0)))
+    return report(given, figures, (Bar("false alarms", 0), Bar("honest suspected", 0), Bar("missed", 0)))
 
 
 def commits(repository: str, most: int) -> Iterator[Case]:

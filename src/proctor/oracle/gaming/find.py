@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from proctor.oracle.gaming import answers, expected, helpers, lines, literals, pycode, pysniff, pytests, replaced, runs
+from proctor.oracle.gaming import (
+    answers,
+    expected,
+    helpers,
+    hidden,
+    lines,
+    literals,
+    pycode,
+    pysniff,
+    pytests,
+    replaced,
+    runs,
+)
 from proctor.oracle.gaming.change import Change, Found, Language, spread
 from proctor.oracle.gaming.change import found as found_in
 from proctor.oracle.gaming.syntax import on_lines, parsed, shape
@@ -67,6 +79,7 @@ def _of(
         yield from lines.look(change)
         yield from runs.look(change)
     yield from runs.stand_in(change)
+    yield from hidden.look(change, gone)
     yield from literals.look(change, wanted, known)
 
 

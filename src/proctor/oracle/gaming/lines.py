@@ -68,7 +68,7 @@ def look(change: Change) -> Iterator[Found]:
         for rule in RULES:
             if change.language is not rule.language or _is_windowed(rule) or not _applies(rule, change, inside):
                 continue
-            if rule.pattern.search(usually[number - 1][:1_000]):
+            if rule.fits(usually[number - 1][:1_000], change.after):
                 mild = rule.kind is Gaming.ASSERTION and change.before is None
                 yield found(change, rule.kind, W if mild else rule.weight, number, rule.why)
                 break

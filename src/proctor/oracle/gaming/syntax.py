@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -75,6 +75,32 @@ def own(node: ast.stmt) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.stmt | ast.ExceptHandler):
             yield from ast.walk(child)
+
+
+def bound(tree: ast.AST) -> dict[str, ast.expr]:
+    """What names are given; of a name that is given more than one thing the last."""
+    names: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            names |= {one.id: node.value for one in node.targets if isinstance(one, ast.Name)}
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value:
+            names[node.target.id] = node.value
+        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+            names[node.target.id] = node.iter
+        elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+            names[node.optional_vars.id] = node.context_expr
+    return names
+
+
+def reached(node: ast.AST, names: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
+    """The parts of an expression, and of what the names in it are given."""
+    waiting, seen = [node], set[str]()
+    while waiting:
+        for part in ast.walk(waiting.pop()):
+            yield part
+            if isinstance(part, ast.Name) and part.id in names and part.id not in seen:
+                seen.add(part.id)
+                waiting.append(names[part.id])
 
 
 def is_main(test: ast.expr) -> bool:
