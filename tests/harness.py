@@ -24,12 +24,12 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from proctor.cli.main import main
 from proctor.cli.registry import VERBS
-from proctor.cli.run import start_supervisor
 from proctor.data import samples_dir
 from proctor.journal.events import Event, Row
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal, journal_path
 from proctor.supervisor.client import Client
+from proctor.supervisor.launch import launch
 from proctor.supervisor.process import state_dir_of
 
 T = TypeVar("T")
@@ -156,7 +156,9 @@ class Workspace:
 
     def begin(self, *flags: str) -> None:
         """Start a supervisor as `run` does, and nobody who follows it."""
-        self.supervisors.append(start_supervisor(self.path, list(flags)).process)
+        started = launch(self.path, list(flags))
+        self.supervisors.append(started.process)
+        started.wait()
 
     def status(self) -> dict[str, Any]:
         """`status --json`."""

@@ -14,10 +14,15 @@ import termios
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from proctor.supervisor.launch import Launch
+from proctor.tui.app import farewell
 from proctor.tui.terminal import HUNG_UP, ascii_wanted, forget_keys, hushed, title
+from tui.conftest import Desk, shown, until
 from tui.story import Story
 
 SCREEN = """
@@ -129,14 +134,46 @@ def test_ascii_is_used_where_asked_or_where_the_locale_names_another_encoding(
 
 
 def test_what_is_typed_before_the_screen_is_there_is_neither_shown_nor_taken_for_its_keys(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     master, slave = pty.openpty()
     with os.fdopen(slave) as terminal, os.fdopen(master, "rb", buffering=0) as outside:
         monkeypatch.setattr(sys, "stdin", terminal)
         before = termios.tcgetattr(slave)
+        os.write(master, b"early\na")
+        assert outside.read(100) == b"early\r\na", "the terminal echoes what comes before there is a program"
         with hushed():
+            assert capsys.readouterr().out == "\x1b[1A\r\x1b[J", "both rows are wiped"
             os.write(master, b"pS\n")
             forget_keys()
             assert not select.select([outside, slave], [], [], 0)[0]
         assert termios.tcgetattr(slave) == before
+
+
+async def test_the_screen_is_there_before_the_supervisor_and_ends_with_it_where_it_cannot_start(
+    workspace: Path, desk: Desk
+) -> None:
+    log = workspace / "supervisor.log"
+    log.write_text("proctor: of an earlier one\n")
+    ended: list[int] = []
+    process = cast("Any", SimpleNamespace(pid=0, poll=lambda: ended[0] if ended else None))
+    app = desk.app(started=Launch(workspace, 0, process, log, log.stat().st_size))
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until(pilot, lambda: "starting …" in shown(pilot.app))
+        assert "its supervisor is still starting" in farewell(app.view, starting=app.operator.starting)
+        log.write_text(f"{log.read_text()}proctor: the sandbox was refused\n")
+        ended.append(5)
+        await until(pilot, lambda: app.failure is not None)
+    assert app.failure is not None
+    assert (str(app.failure), app.failure.exit_code) == ("the sandbox was refused", 5)
+
+
+async def test_the_screen_shows_the_session_once_its_supervisor_has_taken_over(
+    workspace: Path, story: Story, desk: Desk
+) -> None:
+    story.running()
+    process = cast("Any", SimpleNamespace(pid=os.getpid(), poll=lambda: None))
+    app = desk.app(started=Launch(workspace, 0, process, workspace, 0))
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until(pilot, lambda: not app.operator.starting and "2 worker" in shown(pilot.app))
+        assert "starting …" not in shown(pilot.app)

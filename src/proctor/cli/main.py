@@ -9,6 +9,7 @@ import re
 import shlex
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -91,14 +92,17 @@ def main(arguments: list[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
 
 
-def _opening(given: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def _opening(given: argparse.Namespace) -> Iterator[None]:
     """Before a screen: a word at once, and no key is echoed, for what it takes to load is longer than a blink."""
     word = _SCREENS.get(given.verb)
     if word is None or getattr(given, "headless", False) or getattr(given, "list", False) or not on_terminal():
-        return contextlib.nullcontext()
-    if word:
-        print(f"proctor: {word} …", file=sys.stderr)
-    return hushed()
+        yield
+        return
+    with hushed():
+        if word:
+            print(f"proctor: {word} …", file=sys.stderr)
+        yield
 
 
 def _empty(given: argparse.Namespace) -> str | None:

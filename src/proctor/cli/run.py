@@ -7,13 +7,9 @@ import contextlib
 import os
 import shlex
 import stat
-import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +20,8 @@ from proctor.journal import checks
 from proctor.journal.events import IterationEnded, Judged, Logged, RequestOpened, SupervisorEnded
 from proctor.journal.state import State
 from proctor.journal.store import NoJournal
-from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
+from proctor.supervisor.launch import Launch, launch
 from proctor.text import safe_line
 from proctor.tui.terminal import on_terminal
 from proctor.tui.wording import because, left_out, nothing_left
@@ -35,8 +31,6 @@ from proctor.words import ExitCode, IterationEnd, RequestKind, SessionStatus, Ta
 if TYPE_CHECKING:
     from proctor.supervisor.toll import Toll
 
-START_SECONDS = 60.0
-"""Seconds a supervisor may take to check everything and take over."""
 AT_ONCE = {
     RequestKind.EXTENSION: ExitCode.BUDGET,
     RequestKind.PLATEAU: ExitCode.PLATEAU,
@@ -83,10 +77,10 @@ def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> i
     except ValueError as error:
         raise UsageError(f"--wait: {error}") from None
     refuse_own_log(workspace)
+    started = launch(workspace, arguments)
     if not is_headless(given):
-        start_supervisor(workspace, arguments, meanwhile=load_screen)
-        return screen(workspace, given)
-    started = start_supervisor(workspace, arguments)
+        return screen(workspace, given, started)
+    started.wait()
     with Client(workspace) as client:
         code = follow_to_end(client, started, given.json, wait)
         if said := trouble(client):  # a worker's words, maybe, which have no place in the last line
@@ -156,92 +150,7 @@ def is_headless(given: argparse.Namespace) -> bool:
     return bool(given.headless) or not on_terminal()
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A supervisor that this process started: the last journal row before it, its process, its log."""
-
-    before: int
-    process: subprocess.Popen[bytes]
-    log: Path
-    size: int
-
-    def failure(self) -> Failed | None:
-        """Why it ended without a last row, if it did."""
-        code = self.process.poll()
-        return None if code is None else Failed(_last_words(self.log, self.size), code)
-
-
-def start_supervisor(workspace: Path, arguments: list[str], meanwhile: Callable[[], object] = tuple) -> Started:
-    """Start a detached supervisor, and do something `meanwhile`. Raises what stands in its way, in one line."""
-    from proctor.supervisor.preflight import preflight, state_dir
-
-    contract = preflight(workspace)
-    folder = state_dir(workspace, contract)
-    before = 0
-    try:
-        with Client(workspace) as client:
-            before = client.state().seq
-            holder = client.state().supervisor
-            if holder and client.alive():
-                where = f"{workspace}: supervisor {holder.pid} is up"
-                raise UsageError(f"{where}; use `proctor attach` or `proctor stop`")
-    except NoJournal:
-        pass
-    sessions.remember(workspace)
-    log = folder / "supervisor.log"
-    size = log.stat().st_size if log.exists() else 0
-    started = Started(before, process.start_detached(workspace, arguments, log), log, size)
-    try:
-        meanwhile()
-        _wait(workspace, started)
-    except KeyboardInterrupt:
-        started.process.terminate()
-        started.process.wait()
-        raise
-    return started
-
-
-class Failed(ProctorError):
-    """The supervisor ended before it began; its last words and its exit code."""
-
-    def __init__(self, words: str, code: int) -> None:
-        super().__init__(words)
-        self.exit_code = ExitCode(code) if code in list(ExitCode) and code else ExitCode.FAULT
-
-
-def _last_words(log: Path, size: int) -> str:
-    with log.open("rb") as file:
-        file.seek(size)
-        lines = [line for line in file.read(65536).decode(errors="replace").splitlines() if line.strip()]
-    own = [line.removeprefix("proctor: ") for line in lines if line.startswith("proctor: ")]
-    return "\n".join(own) or safe_line(
-        lines[-1] if lines else f"the supervisor ended without a word; is {log} writable?"
-    )
-
-
-def _wait(workspace: Path, started: Started) -> None:
-    """Until the supervisor has taken over. Raises why it does not."""
-    deadline = time.monotonic() + START_SECONDS
-    client: Client | None = None
-    seen = -1
-    while time.monotonic() < deadline:
-        with contextlib.suppress(ProctorError):  # the journal is not there yet, or is just being made
-            client = client or Client(workspace)
-            if seen != (seen := client.version()) and _took_over(client.state(), started):
-                client.close()
-                return
-        if failure := started.failure():
-            raise failure
-        time.sleep(0.02)
-    pid = started.process.pid
-    raise UsageError(f"{workspace}: the supervisor (pid {pid}) does not start; see {started.log}")
-
-
-def _took_over(state: State, started: Started) -> bool:
-    return state.seq > started.before and state.supervisor is not None and state.supervisor.pid == started.process.pid
-
-
-def follow_to_end(client: Client, started: Started, as_json: bool, wait: float | None) -> int:
+def follow_to_end(client: Client, started: Launch, as_json: bool, wait: float | None) -> int:
     """Print events until the session ends or needs a person; the exit code. Ctrl-C stops the session."""
     try:
         return _follow(client, started, started.before, as_json=as_json, wait=wait)
@@ -252,7 +161,7 @@ def follow_to_end(client: Client, started: Started, as_json: bool, wait: float |
         return ExitCode.OPERATOR
 
 
-def _follow(client: Client, started: Started, after: int, *, as_json: bool, wait: float | None) -> int:
+def _follow(client: Client, started: Launch, after: int, *, as_json: bool, wait: float | None) -> int:
     seen = -1
     while True:
         version = client.version()
@@ -299,23 +208,19 @@ def needs_a_person(state: State, wait: float | None) -> ExitCode | None:
     return None
 
 
-def load_screen() -> None:
-    """Load what draws, which takes about as long as a supervisor takes to start."""
-    import_module("proctor.tui.app")
-
-
-def screen(workspace: Path, given: argparse.Namespace) -> int:
-    """The screen; leaving it leaves the session as it is."""
-    from proctor.tui import app
+def screen(workspace: Path, given: argparse.Namespace, started: Launch | None = None) -> int:
+    """The screen, of a session whose supervisor is up or was just `started`; leaving it leaves the session as it is."""
+    with started.unless_interrupted() if started else contextlib.nullcontext():
+        from proctor.tui import app  # takes about as long to load as a supervisor to start
 
     quiet = ["--no-audit"] if getattr(given, "no_audit", False) else []
 
     def begin() -> None:
         with contextlib.suppress(NoJournal), Client(workspace) as client:
             if (client.state().why or "").startswith("plateau:"):
-                start_supervisor(workspace, ["--reset-plateau", *quiet])
+                launch(workspace, ["--reset-plateau", *quiet]).wait()
                 return
-        start_supervisor(workspace, quiet)
+        launch(workspace, quiet).wait()
 
     # What the contract's reader needs takes longer to load than the screen, and only these keys need it.
     def carry_out(verb: str, args: dict[str, object]) -> str:
@@ -339,6 +244,7 @@ def screen(workspace: Path, given: argparse.Namespace) -> int:
         start=begin,
         diff=diff,
         preview=preview,
+        started=started,
         theme=given.theme,
         mouse=not given.no_mouse,
     )

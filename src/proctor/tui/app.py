@@ -19,6 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.message import Message
 
+from proctor.errors import ProctorError
 from proctor.journal import checks
 from proctor.supervisor.client import Client
 from proctor.supervisor.process import state_home
@@ -38,6 +39,7 @@ from proctor.tui.widgets.dock import Dock
 from proctor.words import SessionStatus
 
 if TYPE_CHECKING:
+    from proctor.supervisor.launch import Launch
     from proctor.supervisor.toll import Toll
 
 FIGURES = 0.25
@@ -68,6 +70,7 @@ class ProctorApp(App[int]):
         start: Callable[[], None],
         diff: Callable[[], str],
         preview: Callable[[], Toll],
+        started: Launch | None = None,
         theme: str | None = None,
         ascii_only: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -78,10 +81,11 @@ class ProctorApp(App[int]):
         self.offline, self.start, self.diff, self.preview = offline, start, diff, preview
         self.view = View(workspace, clock(), looked=False)
         self.feed = Feed(lambda: Client(workspace), self._wake)
-        self.operator = Operator(self)
+        self.operator = Operator(self, started)
         self.session = Session()
         self.themes = themes.load_themes()
         self._keys, self._keys_problem = themes.load_keys()
+        self.failure: ProctorError | None = None
         self._wanted_theme = theme
         self._titled = ""
         self.set_class(ascii_only, "-ascii")
@@ -100,6 +104,7 @@ class ProctorApp(App[int]):
         if not self.is_headless:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 0)
         self._write(terminal.KEEP_TITLE)
+        self.operator.watch_start()
         self.feed.start()
         self.set_interval(FIGURES, self._tick)
 
@@ -169,7 +174,13 @@ class ProctorApp(App[int]):
             self._titled = title
             self._write(terminal.title(safe_line(title, 120)))
 
+    def fail(self, error: ProctorError) -> None:
+        """Leave, and let it be said on the terminal why."""
+        self.failure = error
+        self.exit(1)
+
     def _tick(self) -> None:
+        self.operator.watch_start()
         startable = self.view.state is None and self._contract.exists()
         self.view = replace(self.view, now=self._clock(), startable=startable)
         self.session.tick()
@@ -228,6 +239,7 @@ def run(
     start: Callable[[], None],
     diff: Callable[[], str],
     preview: Callable[[], Toll],
+    started: Launch | None = None,
     theme: str | None = None,
     mouse: bool = True,
 ) -> int:
@@ -235,7 +247,8 @@ def run(
 
     Returns the exit code of a session that has ended, else 0. `offline` does checkpoint verbs without a supervisor,
     `start` starts one, `diff` gives the patch since the last good checkpoint, `preview` what a rollback there would
-    take; all four run in threads.
+    take; all four run in threads. A supervisor that was just `started` may be on its way still; raises why it ended
+    before it took over.
     """
     app = ProctorApp(
         workspace,
@@ -243,6 +256,7 @@ def run(
         start=start,
         diff=diff,
         preview=preview,
+        started=started,
         theme=theme or os.environ.get("PROCTOR_THEME"),
         ascii_only=terminal.ascii_wanted(os.environ),
     )
@@ -250,8 +264,11 @@ def run(
     terminal.forget_keys()
     code = app.run(mouse=mouse)
     app.feed.join(timeout=2)
-    sys.stdout.write(terminal.wrapped(farewell(app.view)) + "\n")
-    return code or ending(app.view)
+    if app.failure:
+        raise app.failure
+    starting = app.operator.starting
+    sys.stdout.write(terminal.wrapped(farewell(app.view, starting=starting)) + "\n")
+    return code or (0 if starting else ending(app.view))
 
 
 def ending(view: View) -> int:
@@ -260,10 +277,12 @@ def ending(view: View) -> int:
     return supervisor.exit_code or 0 if supervisor and supervisor.ended else 0
 
 
-def farewell(view: View) -> str:
+def farewell(view: View, *, starting: bool = False) -> str:
     """The last words on the terminal: the same status word, what it took, how to come back, and of a session that is
     done what measures its checks."""
     path = shlex.quote(str(view.workspace))
+    if starting:
+        return safe_line(f"{view.project}: its supervisor is still starting; `proctor attach {path}` comes back")
     if view.state is None:
         gone = view.looked and not view.trouble
         back = f"no session; `proctor run {path}` starts one" if gone else f"`proctor attach {path}` comes back"

@@ -23,6 +23,7 @@ from proctor.tui.widgets.dock import AGAIN
 from proctor.words import Dimension, RequestKind
 
 if TYPE_CHECKING:
+    from proctor.supervisor.launch import Launch
     from proctor.supervisor.toll import Toll
     from proctor.tui.app import ProctorApp
 
@@ -32,6 +33,7 @@ WHY = 15.0
 """Seconds for which it is said why nothing came of a key."""
 LONG = 60.0
 """Seconds that it is mentioned at most, if it does not end before."""
+STARTING = "starting …"
 _ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "pause": ("pause", {}),
     "park": ("park", {}),
@@ -48,9 +50,10 @@ _DOING = {"checkpoint": "keeping the workspace …", "rollback": "going back …
 class Operator:
     """The acts of one screen."""
 
-    def __init__(self, app: ProctorApp) -> None:
+    def __init__(self, app: ProctorApp, started: Launch | None = None) -> None:
         self._app = app
-        self._busy: set[str] = set()
+        self._started = started
+        self._busy: set[str] = {"run"} if started else set()
         self._stop_until = 0.0
         self._begun: tuple[int, int] | None = None
         """The iteration that a start from here began after, and the process of the supervisor before it."""
@@ -122,7 +125,21 @@ class Operator:
             self._app.start()
             return ""
 
-        self._in_thread("run", started, doing="starting …")
+        self._in_thread("run", started, doing=STARTING)
+
+    def watch_start(self) -> None:
+        """See whether the supervisor that was started with this screen is up; the screen ends where that has ended."""
+        if self._started is None:
+            return
+        try:
+            if not self._started.is_up():
+                self._app.say(STARTING, seconds=LONG)
+                return
+        except ProctorError as error:
+            self._app.fail(error)
+        self._started = None
+        self._busy.discard("run")
+        self._app.say("")
 
     def look(self) -> None:
         """The session has moved: what was to go on and has ended before a worker ran says why."""

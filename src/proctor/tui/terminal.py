@@ -71,12 +71,24 @@ def hushed() -> Iterator[None]:
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     silent = [*before]
-    silent[_LOCAL] &= ~termios.ECHO
+    silent[_LOCAL] &= ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(terminal, termios.TCSANOW, silent)
+    _wipe(terminal)
     try:
         yield
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _wipe(terminal: int) -> None:
+    """Take away what was typed before the echo was off: from the input, and from the rows where it was echoed."""
+    typed = b""
+    while select.select([terminal], [], [], 0)[0] and (more := os.read(terminal, 4096)):
+        typed += more
+    if typed:
+        rows = typed.count(b"\n")
+        sys.stdout.write((f"\x1b[{rows}A" if rows else "") + "\r\x1b[J")
+        sys.stdout.flush()
 
 
 def forget_keys() -> None:
