@@ -4,7 +4,7 @@ from pathlib import Path
 
 from proctor.checkpoint.policy import DEFAULT, Keep
 from proctor.contract.load import load, load_state_only
-from proctor.supervisor.terms import keeping
+from proctor.supervisor.store import keeping
 
 CONTRACT = """\
 goal: Port the billing service

@@ -15,9 +15,9 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from proctor.checkpoint.record import Held, is_below, is_inside, parents, raw, text
-from proctor.checkpoint.repository import Store
 from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.draft import adopt
 from proctor.checkpoint.store.hygiene import git_program
@@ -28,6 +28,9 @@ from proctor.repository.aside import Aside
 from proctor.repository.layout import Layout
 from proctor.text import safe_line
 from proctor.trees import remove_tree
+
+if TYPE_CHECKING:  # `run` asks whether there can be a branch, and waits for what this loads
+    from proctor.checkpoint.repository import Store
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The tree of nothing, which git knows without having it."""

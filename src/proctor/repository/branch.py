@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from proctor.checkpoint.record import text
-from proctor.checkpoint.repository import Store
 from proctor.errors import UsageError
 from proctor.repository.bench import Bench
 from proctor.repository.layout import Kind, Layout, settings
 from proctor.text import safe_line
+
+if TYPE_CHECKING:  # `run` asks whether there can be a branch, and waits for what this loads
+    from proctor.checkpoint.repository import Store
 
 PREFIX = "proctor/"
 SUBJECT = 100

@@ -31,7 +31,7 @@ from proctor.sandbox import space
 from proctor.sandbox.running import Backend
 from proctor.supervisor import policies
 from proctor.supervisor.parts import Without, Work, ends, work_of
-from proctor.supervisor.terms import opened
+from proctor.supervisor.store import opened
 from proctor.text import file_name, safe_line
 from proctor.trees import remove_tree
 from proctor.words import Phase, TaskStatus, Verdict

@@ -16,8 +16,8 @@ from proctor.journal.store import Journal, Reader, journal_path
 from proctor.supervisor import handles, obey, process, toll
 from proctor.supervisor.authors import KINDS
 from proctor.supervisor.papers import Papers
+from proctor.supervisor.store import opened
 from proctor.supervisor.sweeping import OPERATOR, Sweeper
-from proctor.supervisor.terms import opened
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.toll import Toll
 from proctor.supervisor.whereabouts import settle_in

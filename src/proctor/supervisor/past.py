@@ -55,7 +55,7 @@ class Past:
     @cached_property
     def store(self) -> Store:
         """The checkpoint store."""
-        from proctor.supervisor.terms import opened
+        from proctor.supervisor.store import opened
 
         return opened(self._workspace, self._folder, self._names, self.state.sandbox)
 

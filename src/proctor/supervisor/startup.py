@@ -27,8 +27,9 @@ from proctor.supervisor.desk import Desk
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
+from proctor.supervisor.store import opened
 from proctor.supervisor.sweeping import Sweeper
-from proctor.supervisor.terms import Terms, opened
+from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
 from proctor.supervisor.whereabouts import settle_in
