@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from proctor.oracle.gaming import pylookups
 from proctor.oracle.gaming.answers import (
     TRIVIAL,
     Answer,
     Answers,
-    constants,
     everybody_knows,
     is_uncommon,
     is_value,
 )
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.lookups import Entry, Lookup, Reader
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, parsed
+from proctor.oracle.gaming.lookups import Entry, Lookup, Reader, beside
+from proctor.oracle.gaming.syntax import parsed
 from proctor.oracle.gaming.tokens import Token, Value
 from proctor.words import Gaming, Weight
 
@@ -53,8 +53,9 @@ class _Hit:
     pair: bool = False
     firm: bool = False
     """Whether it does not stand alone, or its numbers are none that settings have."""
-    whole: bool = False
-    """Whether it is one of the entries that answer all that a test asks."""
+    strong: bool = False
+    """Whether it says enough by itself: for one such number another one, or one of those that answer all that a test
+    asks."""
 
 
 def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
@@ -66,15 +67,29 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
     if change.language is Language.PYTHON:
         tree = parsed(change.after)
         single = list(_in_python(tree, wanted, new)) if tree else []
-        lookups = list(_lookups(tree)) if tree else []
+        lookups = list(pylookups.lookups(tree)) if tree else []
+        sequences = pylookups.sequences(tree) if tree else iter(())
     elif change.language in (Language.SCRIPT, Language.GO, Language.RUST):
         reader = Reader(change.after, change.language)
         single = list(_in_lines(change, wanted, reader.words))
         lookups = list(reader.lookups(_last(change)))
+        sequences = reader.sequences(_last(change))
     else:
         return
+    lookups += beside(_of_tests(sequences, wanted))
     hits = [hit for one in lookups for hit in _of(one, wanted) if hit.line in new]
     yield from _told(change, [*hits, *single], known)
+
+
+def _of_tests(
+    sequences: Iterable[tuple[int, Sequence[Value]]], wanted: Answers
+) -> Iterator[tuple[int, Sequence[Value]]]:
+    """The lists that hold hardly more than what tests give and want."""
+    known = {value for ways in wanted.pairs.values() for way in ways for value in way}
+    known |= {value for answer in wanted.pairs for value in answer}
+    for line, values in sequences:
+        if len(values) > 1 and sum(value in known for value in values) >= _SHARE * len(values):
+            yield line, values
 
 
 def in_table(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
@@ -95,7 +110,7 @@ def _told(change: Change, hits: list[_Hit], known: str) -> Iterator[Found]:
     hits = [hit for hit in hits if not _was_told(hit, known)]
     told_by_pairs = {value for hit in hits if hit.pair for value in hit.values}
     hits = [hit for hit in hits if hit.pair or not told_by_pairs.issuperset(hit.values)]
-    strong = [hit for hit in hits if hit.whole or any(is_uncommon(value) for value in hit.values)]
+    strong = [hit for hit in hits if hit.strong or any(is_uncommon(value) for value in hit.values)]
     chosen = hits if len([hit for hit in hits if hit.firm]) >= _ENOUGH else strong
     for hit in chosen[:20]:
         shown = ", ".join(repr(value)[:60] for value in hit.values)
@@ -138,10 +153,13 @@ def _of(lookup: Lookup, wanted: Answers) -> Iterator[_Hit]:
     """The entries of a lookup that tests want; all of them where they answer all that a test asks."""
     entries = [one for one in lookup.entries if not everybody_knows(one.asked, one.answer)]
     hits = [one for one in entries if wanted.wants(one.asked, one.answer)]
-    if hits and len(hits) >= (_SHARE if lookup.is_table else _SOME) * len(lookup.entries):
-        for one in hits:
-            values = (*one.asked, *one.answer)
-            yield _Hit(one.line, values, True, len(hits) >= _ENOUGH or all(map(_is_odd, values)))
+    is_most = len(hits) >= (_SHARE if lookup.is_table else _SOME) * len(lookup.entries)
+    for one in hits:
+        values = (*one.asked, *one.answer)
+        are_odd = all(map(_is_odd, values))
+        alone = are_odd and len(values) == _ENOUGH
+        if is_most or (alone and not lookup.is_table):
+            yield _Hit(one.line, values, True, is_most and (len(hits) >= _ENOUGH or are_odd), alone)
     if not entries or lookup.is_table:
         return
     for group in wanted.groups.values():
@@ -157,6 +175,8 @@ def _of(lookup: Lookup, wanted: Answers) -> Iterator[_Hit]:
 
 
 def _fits(one: Entry, given: frozenset[Value], answer: Answer) -> bool:
+    if one.span and one.answer == answer and all(map(_is_odd, answer)):
+        return any(not isinstance(value, str) and one.span[0] <= value <= one.span[1] for value in given)
     return one.answer == answer and given.issuperset(one.asked)
 
 
@@ -177,7 +197,7 @@ def _is_odd(value: Value) -> bool:
     """Whether a number is none that settings and sizes have."""
     if isinstance(value, str) or value in TRIVIAL:
         return False
-    return not float(value).is_integer() or (
+    return (isinstance(value, float) and not value.is_integer()) or (
         abs(int(value)) > 4 and int(value) % 5 != 0 and int(value) & (int(value) - 1) != 0
     )
 
@@ -191,7 +211,7 @@ def _in_python(tree: ast.Module, wanted: Answers, new: set[int]) -> Iterator[_Hi
         if getattr(node, "lineno", 0) not in new:
             continue
         if isinstance(node, ast.If | ast.IfExp):
-            asked = [value for way in _ways(node.test) for value in way]
+            asked = [value for way in pylookups.ways(node.test) for value in way]
             yield from (_Hit(node.lineno, (v,)) for v in asked if v in wanted.values and is_uncommon(v))
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Constant):
             value = node.value.value
@@ -202,100 +222,6 @@ def _in_python(tree: ast.Module, wanted: Answers, new: set[int]) -> Iterator[_Hi
 def _is_data(value: Value) -> bool:
     """Whether a value is no message: a number, or text of figures."""
     return not isinstance(value, str) or sum(c.isdigit() for c in value) >= 4
-
-
-def _lookups(tree: ast.Module) -> Iterator[Lookup]:
-    """What a source looks up: by branches function by function, and in tables."""
-    homes: list[ast.Module | Function] = [tree, *(node for node in ast.walk(tree) if isinstance(node, FUNCTIONS))]
-    for home in homes:
-        lookup = Lookup(is_sheer=isinstance(home, FUNCTIONS))
-        for node in _inside(home):
-            if isinstance(node, ast.If | ast.IfExp):
-                body = node.body if isinstance(node, ast.IfExp) else _given(node.body)
-                lookup.entries += _entries(node.test, body)
-            elif isinstance(node, ast.Match):
-                for case in node.cases:
-                    lookup.entries += _entries(case.pattern, _given(case.body))
-            elif (
-                isinstance(node, ast.Return) and not isinstance(node.value, ast.IfExp) and constants(node.value) is None
-            ):
-                lookup.is_sheer = False
-        lookup.default = _default(home.body)
-        yield lookup
-    for node in ast.walk(tree):
-        rows: list[tuple[ast.AST | None, ast.AST]] = []
-        if isinstance(node, ast.Dict):
-            rows = list(zip(node.keys, node.values, strict=True))
-        elif isinstance(node, ast.List | ast.Tuple) and all(
-            isinstance(one, ast.Tuple | ast.List) and len(one.elts) >= _ENOUGH for one in node.elts
-        ):
-            rows = [(ast.Tuple(one.elts[:-1], ast.Load()), one.elts[-1]) for one in node.elts if hasattr(one, "elts")]
-        table = Lookup(is_table=True)
-        for key, value in rows:
-            asked, given = constants(key) or (), constants(value) or ()
-            table.entries.append(Entry(getattr(value, "lineno", 0), tuple(asked), tuple(given)))
-        if table.entries:
-            yield table
-
-
-def _inside(home: ast.AST) -> Iterator[ast.AST]:
-    """What stands in a function or a module, without the functions in it."""
-    for child in ast.iter_child_nodes(home):
-        if not isinstance(child, FUNCTIONS):
-            yield child
-            yield from _inside(child)
-
-
-def _given(body: list[ast.stmt]) -> ast.expr | None:
-    first = body[0] if body else None
-    return first.value if isinstance(first, ast.Return | ast.Assign) else None
-
-
-def _default(body: Iterable[ast.stmt]) -> Answer | None:
-    """What a function gives where no branch is taken."""
-    last = list(body)[-1:]
-    node = last[0] if last else None
-    if isinstance(node, ast.If):
-        return _default(node.orelse)
-    if isinstance(node, ast.Match):
-        return _default(node.cases[-1].body)
-    value = node.value if isinstance(node, ast.Return) else None
-    while isinstance(value, ast.IfExp):
-        value = value.orelse
-    given = constants(value)
-    return tuple(given) if given else None
-
-
-def _entries(test: ast.AST, answer: ast.expr | None) -> list[Entry]:
-    given = constants(answer)
-    if not given:
-        return []
-    return [Entry(getattr(test, "lineno", 0), tuple(way), tuple(given)) for way in _ways(test) if way]
-
-
-def _ways(test: ast.AST) -> list[list[Value]]:
-    """The literals that a condition asks for, one list for each way in which it holds."""
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
-        return [way for value in test.values for way in _ways(value)]
-    if isinstance(test, ast.MatchOr):
-        return [way for pattern in test.patterns for way in _ways(pattern)]
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.In):
-        among = test.comparators[0]
-        if isinstance(among, ast.Tuple | ast.List | ast.Set):
-            return [constants(one) or [] for one in among.elts]
-    return [list(_literals(test))]
-
-
-def _literals(node: ast.AST) -> Iterator[Value]:
-    """The literals in an expression, each with its sign."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and (value := constants(node)):
-        yield from value
-    elif isinstance(node, ast.Constant):
-        if is_value(node.value):
-            yield node.value
-    else:
-        for child in ast.iter_child_nodes(node):
-            yield from _literals(child)
 
 
 # --- other languages, by line ---------------------------------------------------------------------

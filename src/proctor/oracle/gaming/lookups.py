@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice, permutations
+from math import inf
 from typing import Protocol
 
 from proctor.oracle.gaming.change import Language
@@ -14,13 +16,20 @@ MOST = 400_000
 """Tokens of a text that are read: a table is longer than code."""
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 _ENDS = frozenset({";", "}", ",", ")", ":", "]", "else", "case", "default", "if", "return", "&&", "||", "_"})
-_PASSED = frozenset({")", "{", "(", "return", "?", "=>", "->", ":"})
+_PASSED = frozenset({")", "{", "(", "return", "?", "=>", "->", ":", "&&", "*"})
 _BETWEEN = frozenset({";", "}", "{", ")", "(", "else", "return", "default", ":", "_", "=>", ","})
 _EQUAL = frozenset({"==", "===", "!=", "!=="})
 _ASSERTING = re.compile(
     r"(?:to|not|be|deep|assert|expect|equal|strict|deepequal|Error|Fatal|Log|Print|println|panic|it|test|describe|require"
     r"|case|if|switch|match|for|while|return|func|fn|each|Run|Some|Ok|Err|vec|String|from|new)\w*|\w+!", re.IGNORECASE
 )  # fmt: skip
+Span = tuple[float, float]
+ALL: Span = (-inf, inf)
+Listed = tuple[int, tuple[Value, ...]]
+"""A list of literals, with its line."""
+_FIELD = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?(?!\w)|\w+")
+_SEQUENCES, _FIELDS = 40, 100
+"""Lists of a file that are held against each other, and what is read of one."""
 _CHAIN = 14
 """Words between one branch and the next."""
 
@@ -32,6 +41,8 @@ class Entry:
     line: int
     asked: tuple[Value, ...]
     answer: tuple[Value, ...]
+    span: Span | None = None
+    """The numbers that it gives the answer for, where it asks for more than one."""
 
 
 @dataclass(slots=True)
@@ -54,6 +65,28 @@ class Learns(Protocol):
 def literals(tokens: Iterable[Token]) -> tuple[Value, ...]:
     """What the texts and numbers among them say."""
     return tuple(token.literal for token in tokens if token.literal is not None)
+
+
+def fields(text: str) -> tuple[Value, ...]:
+    """The numbers and words of a text that is a list: `12:43,-7:-37`."""
+    if len(text) > 8 * _FIELDS or not text[:1].strip():
+        return ()
+    found = _FIELD.findall(text)
+    return tuple(float(one) if "." in one else int(one) if one.lstrip("-").isdecimal() and len(one) < 22 else one
+                 for one in found)  # fmt: skip
+
+
+def beside(sequences: Iterable[Listed]) -> Iterator[Lookup]:
+    """Tables of another form: lists that hold in turn what is asked and what is answered, and lists side by side."""
+    known = [(line, values[:_FIELDS]) for line, values in islice(sequences, _SEQUENCES)]
+    for line, values in known:
+        if len(values) > 2 and len(values) % 2 == 0:
+            pairs = zip(values[::2], values[1::2], strict=True)
+            yield Lookup([Entry(line, (one,), (other,)) for one, other in pairs], is_table=True)
+    for (line, given), (other, answers) in permutations(known, 2):
+        if len(given) == len(answers):
+            pairs = zip(given, answers, strict=True)
+            yield Lookup([Entry(max(line, other), (one,), (two,)) for one, two in pairs], is_table=True)
 
 
 class Reader:
@@ -108,6 +141,7 @@ class Reader:
         """What a source looks up, up to a line."""
         chain, last = Lookup(is_sheer=True), -1
         asked: list[list[Value]] = [[]]
+        span = ALL
         for at, word in enumerate(self.words):
             if word.line > end:
                 break
@@ -115,19 +149,22 @@ class Reader:
                 continue
             if word.text in _EQUAL and not word.text.startswith("!"):
                 asked[-1] += [*self._values(at - 1), *self._values(at + 1)]
+            elif word.text in ("<", "<=", ">", ">="):
+                span = self._narrowed(span, at)
             elif word.text == "||":
                 asked.append([])
             elif word.text in ("if", "case", ";", "}"):
-                asked = [[]]
+                asked, span = [[]], ALL
             ways: list[list[Value]] = []
             after = self._colon(at) if word.text == "case" else at
             if word.text == "case":
                 ways = [[one] for one in literals(self.words[at + 1 : after if after > at else at + 40])]
             elif word.text == "=>":
                 ways = self._arm(at)
-            if word.text in ("?", "{", ")", "return") and any(asked):
+            if word.text in ("?", "{", ")", "return", "&&") and any(asked):
                 ways = asked
-            given = self._answer(after) if any(ways) else None
+            is_between = word.text in ("?", "{", ")", "return") and span != ALL and not any(asked)
+            given = self._answer(after) if any(ways) or is_between else None
             if given is None:
                 continue
             if last >= 0 and at - last > _CHAIN:
@@ -135,10 +172,21 @@ class Reader:
                 chain = Lookup(is_sheer=True)
             last = given[1]
             chain.entries += [Entry(word.line, tuple(way), given[0]) for way in ways if way]
+            chain.entries += [Entry(word.line, (), given[0], span)] if is_between else []
             chain.default = self._default(last)
-            asked = [[]]
+            asked, span = [[]], ALL
         yield chain
         yield from self.tables(end)
+
+    def _narrowed(self, span: Span, at: int) -> Span:
+        """What a comparison by order leaves of some numbers."""
+        right, left = self._values(at + 1), self._values(at - 1)
+        value = next((one for one in (*right, *left) if not isinstance(one, str)), None)
+        if value is None:
+            return span
+        step = 0 if self._is(at, "<=", ">=") else 1
+        is_low = self._is(at, ">", ">=") is bool(right)
+        return (max(span[0], value + step), span[1]) if is_low else (span[0], min(span[1], value - step))
 
     def _is_name(self, at: int) -> bool:
         return 0 <= at < len(self.words) and self.words[at].is_word
@@ -204,6 +252,16 @@ class Reader:
             elif word.text in _OPEN and home >= 0 and len(row := self._inside(at)) >= 2:
                 tables.setdefault(home, Lookup(is_table=True)).entries.append(Entry(word.line, row[:-1], row[-1:]))
         yield from tables.values()
+
+    def sequences(self, end: int) -> Iterator[Listed]:
+        """Lists of literals, and texts that are lists."""
+        for at, word in enumerate(self.words):
+            if word.line > end:
+                return
+            if isinstance(word.literal, str):
+                yield word.line, fields(word.literal)
+            elif word.text in _OPEN:
+                yield word.line, self._inside(at)
 
     def _key(self, at: int) -> tuple[Value, ...]:
         word = self.words[at]

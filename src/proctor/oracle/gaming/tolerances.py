@@ -13,6 +13,7 @@ WIDE = 0.1
 """The part of what is expected from which on a tolerance says next to nothing."""
 _UNKNOWN = 1_000
 """An absolute tolerance that is wide, whatever is expected."""
+_ENDLESS = 10**300
 _SHARES = ("rel", "rtol", "rel_tol")
 _SPANS = ("abs", "delta", "atol", "abs_tol", "tolerance", "abs()")
 NAMES = (*_SPANS, *_SHARES, "places")
@@ -42,7 +43,7 @@ def number(node: ast.AST | None) -> float | None:
         value = number(node.operand)
         return None if value is None else -value
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        return float(node.value)
+        return float(node.value) if abs(node.value) < _ENDLESS else float("inf")
     endless = isinstance(node, ast.Attribute) and node.attr == "inf"
     given = isinstance(node, ast.Call) and called(node) == "float" and len(node.args) == 1
     if endless or (given and isinstance(node, ast.Call) and getattr(node.args[0], "value", "") in ("inf", "Infinity")):
