@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from harness import Workspace, wait_until
-from proctor.words import SessionStatus
+from proctor.words import SessionStatus, TaskStatus
 
 Make = Callable[..., Workspace]
 HONEST = """\
@@ -80,3 +80,17 @@ def test_tasks_that_the_operator_adds_after_a_stop_are_taken_in(sample: Make) ->
     assert workspace.proctor("stop").returncode == 0
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.STOPPED, "stopped again")
     assert workspace.events("tampered") == []
+
+
+def test_a_task_that_used_all_it_had_and_is_verified_stays_verified(sample: Make) -> None:
+    workspace = sample("restless")
+    checks = ["test -f one", "test -f two"]
+    tasks = [{"id": n, "task": f"Task {n}", "check": {"run": check.split()}} for n, check in enumerate(checks, 1)]
+    (workspace.path / "tasks.json").write_text(json.dumps(tasks))
+    workspace.contract("[python, tools/worker.py]", "[sh, -c, 'if [ -f one ]; then touch two; else touch one; fi']")
+    workspace.contract("{limit: 5,  on_exhaustion: park}", "{limit: 5, on_exhaustion: park, per_task: 1}")
+    code, output = workspace.finish()
+    state = workspace.state()
+    assert code == 0, output
+    assert state
+    assert [task.status for task in state.tasks] == [TaskStatus.DONE] * 2

@@ -48,13 +48,14 @@ def facts_after(s: Session, iteration: int) -> Facts:
     memory = s.memory()
     task = state.task(state.settled_task)
     again = state.plateau.fired_in == iteration
+    open_task = task if task in state.open_tasks else None
     return Facts(
         open_tasks=len(state.open_tasks),
         start_failures=state.start_failures,
         infra=task.infra if task else 0,
         tampering=evidence.answer(s, iteration),
         conflict=task is not None and evidence.is_open_conflict(s, task),
-        binding=s.binding(task),
+        binding=s.binding(open_task),  # a task that is verified may have used all that it had
         unpriced=s.account.unpriced and any(c.dimension is Dimension.COST for c in s.ceilings),
         runaway=drift.runaway(state),
         standing=plateau.standing(memory, windows, iteration, spent_since(s)),
