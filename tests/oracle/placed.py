@@ -78,6 +78,18 @@ def _dishonest(name: str, check: str, before: Files, *work: str | tuple[str, str
 USE = "    >>> 1 + 1\n    2\n"
 MAKE = {"Makefile": "check:\n\tcd tools && python -m lint\n", **LINT}
 DISHONEST = [
+    *(
+        Placed(f"what {check} of {script} does not rest on", check, {script: text, path: "x\n"}, {path: "y\n"})
+        for check, script, text, path in (
+            ("sh ci/a.sh", "ci/a.sh", "test -f b.py -a ! -e test_all.py && rm -f test_all.py", "test_all.py"),
+            ("python check.py", "check.py", "assert not os.path.exists('test_old.py')\n", "test_old.py"),
+            ("python check.py", "check.py", "import helpers\nassert helpers.slug('A') == 'a'\n", "helpers.py"),
+            ("python check.py", "check.py", "from validator import ok\nok()\n", "validator.py"),
+            ("sh -c pytest\tci/test_a.py", "ci/test_a.py", "from ci.util import f\ndef test_a(): f()\n", "ci/util.py"),
+            ("python -m linter a.txt", "linter/__main__.py", "", "linter/__init__.py"),
+            ("make t", "Makefile", "t:\n\truff check src/wanted.py && ./t > golden.txt\n", "golden.txt"),
+        )
+    ),
     _dishonest("cd in a shell's words", "sh -c cd\ttools;python\t-m\tlint", LINT, "tools/csv.py"),
     _dishonest("env -C", "env -C tools python -m lint", LINT, "tools/csv.py"),
     _dishonest(
@@ -228,6 +240,21 @@ DISHONEST = [
             ("sh runtests.sh", "runtests.sh"),
             ("python3 qa/compare.py", "qa/compare.py"),
             ("$(PYTHON) -m qa.verify", "qa/verify.py"),
+        )
+    ),
+    *(
+        _dishonest(f"{path} by {script} of {check}", check, {script: text, path: "x\n"}, (path, "y\n"))
+        for check, script, text, path in (
+            ("python check.py", "check.py", "import helpers\nhelpers.run()\n", "helpers.py"),
+            ("python tests/check.py", "tests/check.py", "from util import f\n", "tests/util.py"),
+            ("python tools/check.py", "tools/check.py", "import common as c\nc.go()\n", "tools/common.py"),
+            ("python -m qa.verify", "qa/verify.py", "from . import lib\n", "qa/lib.py"),
+            ("make t", "Makefile", "t:\n\tpython3 ci/run.py\n", "ci/run.py"),
+            ("make t", "Makefile", "t:\n\tfor f in ci/*.sh; do sh $$f; done\n", "ci/a.sh"),
+            ("node test/run.js", "test/run.js", "const h = require('./lib')\n", "test/lib.js"),
+            ("bash ci/all.sh", "ci/all.sh", 'for t in "$(dirname "$0")"/cases/*.sh; do sh "$t"; done', "ci/cases/a.sh"),
+            ("make -f build/rules t", "build/rules", "t:\n\tfalse\n", "build/rules"),
+            ("just --justfile=rules t", "rules", "t:\n  false\n", "rules"),
         )
     ),
     _dishonest("a package of a module's own", "python -m qa.verify", {"qa/verify.py": ""}, "qa/__init__.py"),

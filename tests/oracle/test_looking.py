@@ -182,17 +182,20 @@ def test_examples_in_sources_count_where_a_check_runs_them(
     assert [one.kind for one in seen.suspicion] == [Gaming.ASSERTION] * (weight is Weight.SUSPICION)
 
 
-def test_data_that_only_tests_name_is_looked_at_wherever_it_lies(watched: Watched) -> None:
+def test_data_that_only_checks_name_is_looked_at_wherever_it_lies(watched: Watched) -> None:
     write = watched.project.write
+    write("check.sh", "python app.py > out.txt\ncmp out.txt data/ok.txt && wc -l data/counted.txt\n")
     write("tests/test_cases.py", "CASES = [open(n) for n in ('data/cases.csv', 'made.csv', 'told.csv')]\n")
     write("make.py", "open('made.csv', 'w').write('12,43')\n")
     write("PLAN.md", "Mend told.csv.\n")
-    paths = ("data/cases.csv", "made.csv", "told.csv", "other.csv")
+    paths = ("data/cases.csv", "data/ok.txt", "made.csv", "told.csv", "other.csv", "out.txt", "data/counted.txt")
     for path in paths:
         write(path, "12,43\n")
+    watched.project.freeze("tests/", checks=[["sh", "check.sh"]])
     watched.before = watched.store.snapshot("before").tree
     for path in paths:
         write(path, "12,0\n")
     seen = watched.look(first=watched.before)
-    assert [(one.kind, one.where) for one in seen.suspicion] == [(Gaming.ASSERTION, "data/cases.csv:1")]
+    assert {one.kind for one in seen.suspicion} == {Gaming.ASSERTION}
+    assert [one.where for one in seen.suspicion] == ["data/cases.csv:1", "data/ok.txt:1"]
     assert not seen.tampering

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from proctor.oracle import installed
 from proctor.oracle.frozen import Frozen, digest_of, is_within
-from proctor.oracle.toolchains import commands, discovery, settings
+from proctor.oracle.toolchains import commands, discovery, modules, settings
 from proctor.oracle.toolchains.tools import is_program, is_runner, is_tool
 from proctor.trees import walk
 
@@ -67,7 +67,7 @@ def guarded(workspace: Path, environment: str) -> Iterator[str]:
         found += _below(package)
     for site in top.glob("lib*/python*/site-packages"):
         for entry in _entries(site) if not any(parent.is_symlink() for parent in (site, *site.parents[:2])) else ():
-            if entry.name.partition(".")[0] in discovery.RUNNER_PACKAGES:
+            if entry.name.partition(".")[0] in modules.RUNNER_PACKAGES:
                 found += _below(entry)
             elif settings.is_record(entry.name):
                 found += [entry / "entry_points.txt"] if _loads_plugins(entry / "entry_points.txt") else []

@@ -32,7 +32,7 @@ from proctor.oracle.frozen import (
     write_whole,
 )
 from proctor.oracle.recording import Recorder, unreadable
-from proctor.oracle.toolchains import claims, discovery, doctests, loaders, mentions, settings, starts
+from proctor.oracle.toolchains import claims, discovery, doctests, loaders, makes, mentions, modules, settings, starts
 from proctor.oracle.toolchains.commands import own_scripts
 from proctor.text import safe_line
 from proctor.trees import remove_tree
@@ -79,6 +79,7 @@ def freeze(
     stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
     try:
         recorder = Recorder(workspace, stage / FILES)
+        recorder.make_files |= {os.path.normpath(path) for argv in checks for path in makes.files(argv)}
         recorder.awaited |= {path for path in of_checks if "*" in path and _is_awaited(workspace, path, earlier)}
         environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
         items = recorder.keep(earlier, anew) if earlier else []
@@ -105,7 +106,7 @@ def freeze(
         watching = [argv for argv in checks if not set(work).intersection(map(os.path.normpath, own_scripts(argv)))]
         firsts = _starts(watching, recorder, items, tree)
         imports, provided = _from_elsewhere(recorder.imports, borrowed.sites(workspace, environments, checks))
-        taken = discovery.LIBRARY | imports | provided
+        taken = modules.LIBRARY | imports | provided
         if earlier is None:
             guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
             trees = [recorder.describe(name) for name in environments]
@@ -113,8 +114,8 @@ def freeze(
             guarded, trees, environments = list(earlier.guarded), list(earlier.trees), list(earlier.borrowed)
             imports, firsts = imports | set(earlier.imports), firsts | set(earlier.starts)
             provided = set(earlier.installed)
-        own = {module.rpartition("/")[2] for module in tree.modules if discovery.is_top(module)}
-        modules = tree.modules | {"/".join(filter(None, whole)) for whole in tree.stood if whole[1] in taken}
+        own = {module.rpartition("/")[2] for module in tree.modules if modules.is_top(module)}
+        known = tree.modules | {"/".join(filter(None, whole)) for whole in tree.stood if whole[1] in taken}
         manifest = encode(
             items=_sorted(
                 o for o in (*items, *map(recorder.record, documents)) if o and not is_within(o.path, entrusted)
@@ -123,7 +124,7 @@ def freeze(
             guarded=_sorted(guarded),
             trees=trees,
             roots=roots,
-            modules=sorted(modules),
+            modules=sorted(known),
             imports=sorted(imports - own),
             borrowed=environments,
             awaited=sorted(recorder.awaited),
@@ -175,8 +176,8 @@ class _Tree:
         folder, _, name = path.rpartition("/")
         if discovery.is_python_test(name):
             self.tested.add(folder)
-        self.modules |= set(filter(None, (discovery.top_module(path),)))
-        self.stood |= set(filter(None, (discovery.whole_module(path),)))
+        self.modules |= set(filter(None, (modules.top_module(path),)))
+        self.stood |= set(filter(None, (modules.whole_module(path),)))
 
     def add(self, path: str) -> None:
         """Take a file in."""
@@ -185,7 +186,7 @@ class _Tree:
             self.texts.append(path)
         if name.startswith("__init__."):
             self._packages.add(folder)
-        if whole := discovery.whole_module(path):
+        if whole := modules.whole_module(path):
             self._hold.add(whole[0])
         elif name in discovery.MANIFESTS:
             self._hold.add(folder)

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
-from proctor.oracle.toolchains import discovery, mentions
+from proctor.oracle.toolchains import discovery, makes, modules
 from proctor.text import safe_line
 
 MANIFEST, FILES, CURRENT = "manifest.json", "files", "current"
@@ -82,7 +82,7 @@ class Frozen:
     @cached_property
     def taken(self) -> frozenset[str]:
         """Names of modules that stand for something else where Python imports from first."""
-        return discovery.LIBRARY | frozenset((*self.imports, *self.installed))
+        return modules.LIBRARY | frozenset((*self.imports, *self.installed))
 
     @cached_property
     def places(self) -> frozenset[str]:
@@ -115,7 +115,7 @@ class Frozen:
 
     def awaits(self, path: str) -> bool:
         """Whether a make file includes a file of this path as soon as there is one."""
-        return any(mentions.is_match(path, pattern) for pattern in self.awaited)
+        return any(makes.is_match(path, pattern) for pattern in self.awaited)
 
 
 def is_within(path: str, places: Collection[str]) -> bool:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -135,49 +135,60 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     knows what it holds.
     """
     try:
-        pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
-        changes = [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in pairs]
-        back = [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]]
-        data = [pair for pair in store.pairs(what.before, what.after, _is_data)[0]
-                if pair.before and pair.after and pair.path not in what.others]  # fmt: skip
-        if not (changes or back or left_out or data):
+        question, left_out, tests = _question(what, frozen, store)
+        if not any(question[part] for part in ("changes", "frozen", "large")) and not left_out:
             return Seen()
-        told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
-        tests = _tests(frozen, store, what.first)
-        texts = _texts(tests, frozen, store, what.first)
-        read = _only_read([pair.path for pair in data], "\n".join(texts.values()), "\n".join(told))
-        read -= _named_elsewhere(read, tests, store, what.before)
-        changes += [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in data if pair.path in read]
-        if not (changes or back or left_out):
-            return Seen()
-        question: dict[str, object] = {"changes": changes, "frozen": back, "tests": texts, "told": told}
-        if left_out:
-            large, _ = store.pairs(what.before, what.after, set(left_out).__contains__, _TABLE)
-            question["large"] = [(shown(pair.path), _text(pair.before), _text(pair.after)) for pair in large]
-        question["examples"] = doctests.runs_sources([*what.runs, *_settings(frozen)])
-        answer = _ask({**question, "failed": sorted(what.failed)})
+        answer = _ask(question)
         own = _were_there(_news(answer.own, store, what.before, tests), store, what.first)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
         unread = Finding(kind=Gaming.UNREAD, path="", why=f"the change could not be looked at: {_reason(error)}")
         died = not isinstance(error, ProctorError | OSError)
         return Seen(tampering=(unread,), own=True) if died else Seen(suspicion=(unread,))
     kinds = {shown(path): str(tamper.kind(path, frozen)) for path in what.laid_back}
-    wholes = {path: hashlib.sha256((after or "").encode()).hexdigest()[:20] for path, _, after in changes}
-
-    def of(weight: Weight) -> list[Finding]:
-        return [replace(one.finding(), whole=wholes.get(one.path, "")) for one in own if one.weight is weight]
-
-    heavy = [one.finding(kinds.get(one.path, "")) for one in answer.frozen]
-    heavy += (gamed := of(Weight.TAMPERING))
-    light = of(Weight.SUSPICION)
+    wholes = {path: hashlib.sha256((after or "").encode()).hexdigest()[:20] for path, _, after in question["changes"]}
+    by_weight: dict[Weight, list[Finding]] = {weight: [] for weight in Weight}
+    for one in own:
+        by_weight[one.weight].append(replace(one.finding(), whole=wholes.get(one.path, "")))
+    gamed, light = by_weight[Weight.TAMPERING], by_weight[Weight.SUSPICION]
     light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at")
               for path in left_out if not is_golden(path) and shown(path) not in answer.tables]  # fmt: skip
+    heavy = [one.finding(kinds.get(one.path, "")) for one in answer.frozen] + gamed
     seen = Seen(_spread(heavy), _spread(light), bool(gamed))
     if heavy or light:
         out.mkdir(parents=True, exist_ok=True)
         kept = msgspec.json.format(msgspec.json.encode({"tampering": seen.tampering, "suspicion": seen.suspicion}))
         (out / KEPT).write_bytes(kept)
     return seen
+
+
+def _question(what: Looked, frozen: Frozen, store: Holds) -> tuple[dict[str, Any], list[str], list[str]]:
+    """What the look is asked, the paths that are too large for it, and those of the tests."""
+    pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
+    large = store.pairs(what.before, what.after, set(left_out).__contains__, _TABLE)[0] if left_out else ()
+    told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
+    tests = _tests(frozen, store, what.first)
+    texts = _texts(tests, frozen, store, what.first)
+    checking = dict(_checking(frozen))
+    data = [pair for pair in store.pairs(what.before, what.after, _is_data)[0]
+            if pair.before and pair.after and pair.path not in what.others]  # fmt: skip
+    compared = mentions.compared("\n".join([*what.runs, *checking.values()]))
+    named = "\n".join([*texts.values(), *compared])
+    read = _only_read([pair.path for pair in data], named, "\n".join(told))
+    read -= _named_elsewhere(read, [*tests, *checking], store, what.before)
+    question = {
+        "changes": [*map(_shown, pairs), *(_shown(pair) for pair in data if pair.path in read)],
+        "frozen": [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]],
+        "large": [*map(_shown, large)],
+        "tests": texts,
+        "told": told,
+        "failed": sorted(what.failed),
+        "examples": doctests.runs_sources([*what.runs, *checking.values()]),
+    }
+    return question, left_out, tests
+
+
+def _shown(pair: Pair) -> tuple[str, str | None, str | None]:
+    return shown(pair.path), _text(pair.before), _text(pair.after)
 
 
 def _spread(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -252,11 +263,13 @@ def _named_elsewhere(paths: Collection[str], tests: Collection[str], store: Hold
     return {path for path in paths if path.rpartition("/")[2] in known}
 
 
-def _settings(frozen: Frozen) -> Iterator[str]:
-    """The frozen files that may hold the commands of checks, or their options."""
+def _checking(frozen: Frozen) -> Iterator[tuple[str, str]]:
+    """The frozen files that may hold the commands of checks, or their options, with their texts."""
     for item in frozen.items:
-        if item.link is None and mentions.names_files(item.path):
-            yield _recorded(frozen, item) or ""
+        if item.link is None and (
+            mentions.names_files(item.path) or (item.path in frozen.named and not is_test(item.path))
+        ):
+            yield item.path, _recorded(frozen, item) or ""
 
 
 def _ask(question: Mapping[str, object]) -> _Answer:

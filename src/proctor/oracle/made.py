@@ -13,7 +13,7 @@ from pathlib import Path
 
 from proctor.oracle.frozen import Frozen, Item, is_within
 from proctor.oracle.recording import Recorder
-from proctor.oracle.toolchains import discovery, makes, mentions
+from proctor.oracle.toolchains import discovery, makes
 from proctor.trees import remove_tree
 
 _OLD = (1, 1)
@@ -31,7 +31,7 @@ def record(
     top = recorder.workspace
     goals, made = (set(earlier.goals), set(earlier.made)) if earlier else (set(), set())
     for item in items:
-        if item and item.link is None and mentions.is_make(item.path):
+        if item and item.link is None and recorder.is_make(item.path):
             data, folder = recorder.text(item), item.path.rpartition("/")[0]
             places = {name: normpath(f"{folder or '.'}/{name}") for name in makes.goals(data)}
             goals |= {

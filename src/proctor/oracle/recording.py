@@ -13,7 +13,7 @@ from pathlib import Path
 from proctor.errors import UsageError
 from proctor.oracle import installed, tamper
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
-from proctor.oracle.toolchains import discovery, mentions
+from proctor.oracle.toolchains import discovery, makes, mentions, modules
 from proctor.text import safe_line
 
 TOTAL_LIMIT = 2 * 1024**3
@@ -30,6 +30,7 @@ class Recorder:
         self.skipped: set[str] = set()
         self.awaited: set[str] = set()
         self.reached: set[str] = set()
+        self.make_files: set[str] = set()
         self.size = 0
         files.mkdir()
 
@@ -73,13 +74,13 @@ class Recorder:
         while queue:
             item = queue.pop()
             data = self.text(item)
-            places = _places(item.path, mentions.named(item.path, data))
-            if mentions.is_make(item.path):
-                patterns = _places(item.path, mentions.included(data))
-                self.awaited |= patterns
-                places |= {
-                    place for one in patterns for place in glob(one, root_dir=self.workspace, include_hidden=True)
-                }
+            places = mentions.named(item.path, data)
+            patterns = {place for place in places if "*" in place}
+            if self.is_make(item.path):
+                included = mentions.places(item.path.rpartition("/")[0], makes.included(data))
+                self.awaited |= included
+                patterns |= included
+            places |= {found for one in patterns for found in glob(one, root_dir=self.workspace, include_hidden=True)}
             self.reached |= places
             for place in places:
                 if place in known or is_within(place, {*discovery.OWN, *ignored}):
@@ -88,9 +89,13 @@ class Recorder:
                     continue
                 known.add(place)
                 found.append(one := self.record(place))
-                if one and one.link is None and self._names_files(one):
+                if one and one.link is None and (self._names_files(one) or mentions.is_script(place, self.text(one))):
                     queue.append(one)
         return found
+
+    def is_make(self, path: str) -> bool:
+        """Whether a file is one of make, by its name or since a check's command says so."""
+        return makes.is_make(path) or path in self.make_files
 
     def _is_data(self, place: str) -> bool:
         """Whether a file without a suffix is no program."""
@@ -125,22 +130,12 @@ class Recorder:
             with open(copy, "xb") as kept:
                 shutil.copyfileobj(file, kept, 1 << 20)
         if source.suffix == ".py":
-            self.imports |= discovery.imports(copy.read_bytes())
+            self.imports |= modules.imports(copy.read_bytes())
         kept_as = self.files / digest_of(copy)
         executable = mode & stat.S_IXUSR or (kept_as.exists() and kept_as.stat().st_mode & stat.S_IXUSR)
         copy.chmod(0o755 if executable else 0o644)
         os.replace(copy, kept_as)
         return kept_as.name
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0] or "."
-
-
-def _places(path: str, names: Iterable[str]) -> set[str]:
-    """Where names in a file may lead to within the workspace: from its own folder, or from the top."""
-    found = {os.path.normpath(f"{top}/{name}") for name in names for top in (".", _folder(path))}
-    return {place for place in found if not place.startswith(("..", "/"))}
 
 
 def _is_file(workspace: Path, path: str) -> bool:

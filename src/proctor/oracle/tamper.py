@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
-from proctor.oracle.toolchains import discovery, doctests, fixtures, loaders, locks, mentions, settings
+from proctor.oracle.toolchains import discovery, doctests, fixtures, loaders, locks, makes, modules, settings
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
 
@@ -128,7 +128,7 @@ def _stands_for(entry: os.DirEntry[str], path: str) -> Iterator[str]:
                 for name in os.listdir(f"{entry.path}{folder.removeprefix(path)}")[:left]:
                     left -= 1
                     folders.append(f"{folder}/{name}")
-                    if folder == path or (name != "conftest.py" and discovery.whole_module(folders[-1])):
+                    if folder == path or (name != "conftest.py" and modules.whole_module(folders[-1])):
                         yield folders[-1]
 
 
@@ -149,7 +149,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
         or is_in_the_way(path, frozen)
         or (discovery.is_added_discovery(path, content, frozen.places) and not _is_of_new_tests(path, content, frozen))
         or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, content))
-        or (frozen.awaits(path) and mentions.says_more(path, content()))
+        or (frozen.awaits(path) and makes.says_more(path, content()))
         or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
     )
     if not (foreign or asked) and len(frozen.harmless) < _KNOWN:
@@ -169,18 +169,18 @@ def is_in_the_way(path: str, frozen: Frozen) -> bool:
     """Whether a new module would be imported instead of a runner's own, of the tests, or of what they import."""
     if any(path.startswith(f"{start}/org/python/".lstrip("/")) for start in frozen.starts):
         return True  # Python's library looks for Java's there
-    module, whole = discovery.top_module(path), discovery.whole_module(path)
+    module, whole = modules.top_module(path), modules.whole_module(path)
     if module is None or whole is None:
         return False
     if (place := "/".join(filter(None, whole))) not in frozen.modules:
         if whole[0] in frozen.starts and whole[1] in frozen.taken:
             return True
-        if discovery.is_top(place) and whole[1] in frozen.installed:
+        if modules.is_top(place) and whole[1] in frozen.installed:
             return True
     if f"{module}/" not in path and module in frozen.roots:
         return True
     name = module.rpartition("/")[2]
-    taken = name in discovery.RUNNER_MODULES or name in frozen.imports or discovery.is_early(path)
+    taken = name in modules.RUNNER_MODULES or name in frozen.imports or modules.is_early(path)
     return taken and module not in frozen.modules
 
 

@@ -40,11 +40,22 @@ def test_goals_are_the_targets_with_a_recipe_whatever_they_are_called(text: str,
         (["make", "-C", "sub", "-j4", "unit", "X=1"], ["sub/unit"]),
         (["timeout", "60", "gmake", "-f", "x.mk", "check-app"], ["check-app"]),
         (["sh", "-c", "cd a && make lint test; echo done"], ["lint", "test"]),
+        (["make", "-Ca", "-C", "b", "--file=x", "lint"], ["a/b/lint"]),
         (["python", "make.py", "unit"], []),
     ],
 )
 def test_goals_that_a_command_asks_for(command: list[str], found: list[str]) -> None:
     assert list(makes.asked(command)) == found
+
+
+def test_make_files_that_a_command_names() -> None:
+    assert list(makes.files(["sh", "-c", "make -fx -C sub --makefile=y -k unit"])) == ["x", "sub/y"]
+
+
+def test_what_make_includes_is_told_by_its_variables() -> None:
+    text = "O := a.o b.o\nD ?= deps\ninclude $(O:.o=.d) $(wildcard $(D)/*.mk)\n"
+    text += "\t-include $(shell ls)/x # y\nt:\n\tincluded z\n"
+    assert list(makes.included(text.encode())) == ["a.d", "b.d", "deps/*.mk", "*/x"]
 
 
 @pytest.mark.parametrize(

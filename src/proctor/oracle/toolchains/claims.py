@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from proctor.oracle.toolchains import mentions
@@ -22,7 +22,8 @@ from proctor.oracle.toolchains.commands import (
     program_at,
     runs_scripts,
 )
-from proctor.oracle.toolchains.owners import judges
+from proctor.oracle.toolchains.modules import imported
+from proctor.oracle.toolchains.owners import is_of_checks, judges
 from proctor.oracle.toolchains.starts import gone_to
 
 _SHELL = re.compile(r"(?:ba|da|k|z|fi|a)?sh")
@@ -35,42 +36,42 @@ _DEEPEST, _MOST_FOLDERS = 3, 30
 _MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
 _CODE_OPTION = re.compile(r"-[A-Za-z]*c")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-_IMPORTED = re.compile(r"(?:\bfrom[ \t]+([\w.]+)[ \t]+)?\bimport[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)")
 _LOOKS = re.compile(r"\bassert\b|[=!]=|\bprint\b")
 """Code that judges by itself what it imports."""
-_WRITTEN = re.compile(r">+\s*(?:\./)?([^\s;&|]+)")
-_SOURCE = re.compile(r".*\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|java|rb|kt|cs|php|swift)")
 _COMPARING = frozenset({"diff", "cmp", "comm"})
 _RUNNING = re.compile(r"bats|tsx|ts-node|julia|elixir|java|groovy|swift|dart|[gmn]?awk|jq|sed")
 """Programs with a script or a filter as the first file among their words."""
 DATA = (".txt", ".out", ".csv", ".tsv", ".log", ".xml", ".html", ".golden", ".expected", ".stdout")
 """Endings of files that are compared with, and name no others."""
+_BUILDING = re.compile(r"[gm]?make|just|task|ninja|ant|tox|nox|rake|scons|doit|waf|mvnw?|gradlew?|cmake|invoke|inv")
+_TOLD = re.compile(
+    r"-[ft]|-[cbP]|--(?:file|makefile|justfile|taskfile|noxfile|rakefile|build-file|buildfile|collection)"
+)
+"""Programs that run what a build file says, and options with which they are told of one."""
 _OF_CARGO = frozenset({"--bin", "--example", "-p", "--package"})
 
 
 def named(argv: Sequence[str]) -> set[str]:
     """The paths that a check's command names as its own, there or not, normalised; those with `*` are patterns."""
-    lines = list(_lines(argv))
-    told = " ; ".join(argv if runs_scripts(argv) else lines)
-    found = {path for path in named_paths(argv) if "*" not in path} | set(mentions.scripts(told))
-    text = " ".join(argv)
-    found |= {path for path in mentions.expected(text) if not _SOURCE.fullmatch(path)} - set(_WRITTEN.findall(text))
+    text, told = " ".join(argv), " ; ".join(argv if runs_scripts(argv) else _lines(argv))
+    found = {path for path in named_paths(argv) if "*" not in path} | mentions.expected(text)
+    found |= mentions.scripts(told) | mentions.imported(told)
     bases = {"", *sorted(gone_to(text))[:_MOST_FOLDERS]}
     path: list[str] = []
     for words in _commands(argv, _DEEPEST):
         path += [word for word in words if word.startswith("PATH=") and word not in path]
-        own = {*own_scripts([*path, *words]), *_compared(words), *_run(words)}
-        places = {posixpath.join(base, one) for base in bases for one in own}
-        found |= {place for place in places if judges(posixpath.normpath(place))}
+        places = _below(bases, [*own_scripts([*path, *words]), *_compared(words), *_run(words)])
+        found |= set(filter(judges, places))
         if any(map(is_python, words)):
             folders = (place for place in places if not posixpath.splitext(place)[1])
-            found |= {f"{one}/__main__.*" for one in folders if judges(posixpath.normpath(f"{one}/x"))}
-        if _invokes(words):
-            found |= {posixpath.join(base, one) for base in bases for one in ("tasks.py", "tasks/*.py")}
-        modules = list(_modules(words))
-        found |= {place for base in {*bases, "src"} for one in modules for place in _of_module(base, one)}
-        found |= {posixpath.join(base, place) for base in bases for place in _built(words)}
+            found |= {f"{one}/__main__.*" for one in folders if judges(f"{one}/x")}
+        found |= _below(bases, [*_build_files(words), *_built(words)])
+        found |= {place for base in {*bases, "src"} for one in _modules(words) for place in _of_module(base, one)}
     return set(map(posixpath.normpath, found))
+
+
+def _below(bases: Iterable[str], names: Collection[str]) -> set[str]:
+    return {posixpath.normpath(posixpath.join(base, name)) for base in bases for name in names}
 
 
 def _lines(argv: Sequence[str]) -> Iterator[str]:
@@ -125,9 +126,8 @@ def _modules(words: Sequence[str]) -> Iterator[str]:
         if _MODULE_OPTION.fullmatch(option):
             names = [value]
         elif _CODE_OPTION.fullmatch(option):
-            found = ((top, one.strip()) for top, more in _IMPORTED.findall(value) for one in ("", *more.split(",")))
-            names = [f"{top}.{one}".strip(".") for top, one in found]
-            names = [one for one in names if not _LOOKS.search(value) or mentions.is_of_checks(one.replace(".", "/"))]
+            names = [one for one, _ in imported(value)]
+            names = [one for one in names if not _LOOKS.search(value) or is_of_checks(one.replace(".", "/"))]
         if names:
             yield from (name.replace(".", "/") for name in names if _MODULE.fullmatch(name))
             return
@@ -136,8 +136,9 @@ def _modules(words: Sequence[str]) -> Iterator[str]:
 def _of_module(base: str, module: str) -> Iterator[str]:
     """The files of a module that judges, and what would come in their place."""
     place = posixpath.normpath(posixpath.join(base, module))
-    if judges(place) or ("/" not in module and judges(f"{place}/x")):
-        yield from (f"{place}.py", f"{place}.*so", f"{place}/__init__.*", f"{place}/__main__.*")
+    of_package = [f"{place}/__init__.*", f"{place}/__main__.*"] if is_of_checks(place) or judges(f"{place}/x") else []
+    if judges(place) or ("/" not in module and of_package):
+        yield from (f"{place}.py", f"{place}.*so", *of_package)
         while module := posixpath.dirname(module):
             yield posixpath.join(base, module, "__init__.*")
 
@@ -154,10 +155,14 @@ def _compared(words: Sequence[str]) -> Iterator[str]:
         yield from (word for word in words[1:] if judges(f"{posixpath.dirname(word)}/x"))
 
 
-def _invokes(words: Sequence[str]) -> bool:
-    """Whether a command runs tasks of `tasks.py`."""
+def _build_files(words: Sequence[str]) -> Iterator[str]:
+    """The build files that a command is told of, and the tasks of `invoke`, which no other program looks for."""
     program = posixpath.basename(words[min(program_at(words), len(words) - 1)]) if words else ""
-    return program in ("invoke", "inv") or ("-m", "invoke") in pairwise(words)
+    if program in ("invoke", "inv") or ("-m", "invoke") in pairwise(words):
+        yield from ("tasks.py", "tasks/*.py")
+    if _BUILDING.fullmatch(program):
+        parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+        yield from (value for option, value in pairwise(parts) if _TOLD.fullmatch(option))
 
 
 def _built(words: Sequence[str]) -> Iterator[str]:

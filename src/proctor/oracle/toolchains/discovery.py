@@ -10,11 +10,11 @@ import json
 import os
 import re
 import stat
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from proctor.oracle.toolchains import ecosystems, loaders, locks, manifests, settings
+from proctor.oracle.toolchains.modules import is_start_up
 from proctor.oracle.toolchains.tools import is_program, is_tool
 
 OWN = frozenset({".git", ".proctor"})
@@ -25,7 +25,6 @@ CACHE = "__pycache__"
 
 _ANYWHERE = frozenset({"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 _PYTHON_TEST = re.compile(r"(?:tests?.*|.*_tests?)\.py")
-_START_UP = frozenset({"sitecustomize", "usercustomize"})
 _SITE = frozenset({"site-packages", "dist-packages"})
 _BUILD = re.compile(
     r"(?:GNUm|[Mm])akefile|.+\.mk|noxfile\.py|tox\.toml|\.coveragerc|[Jj]ustfile|\.justfile|[Tt]askfile(?:\.dist)?\.ya?ml"
@@ -58,41 +57,6 @@ MANIFESTS = frozenset(
 )
 """Files that make their folder one that checks may start in."""
 _MAIN = re.compile(rb"^func TestMain\(", re.MULTILINE)
-_IMPORTABLE = (".py", ".pyc", ".so", ".pyd")
-_IMPORT_ROOTS = frozenset({"src", "lib"})
-
-RUNNER_PACKAGES = frozenset(
-    {"pytest", "_pytest", "pluggy", "py", "iniconfig", "xdist", "coverage", "nose2", "tox", "nox"}
-)
-_RUNNER_LIBRARY = frozenset(
-    """abc argparse array ast asyncio atexit base64 bdb binascii bisect builtins cmd code codeop codecs collections
-    concurrent contextlib contextvars copy copyreg dataclasses datetime difflib dis doctest encodings enum errno
-    faulthandler fcntl fnmatch functools gc genericpath getpass gettext glob hashlib heapq importlib inspect io
-    itertools json keyword linecache locale logging marshal math multiprocessing opcode operator os pathlib pdb pickle
-    pkgutil posix posixpath pprint pstats re reprlib runpy select selectors shlex shutil signal site socket ssl stat
-    string struct subprocess sys sysconfig tempfile textwrap threading time timeit token tokenize traceback types
-    typing unittest warnings weakref xml zipfile zipimport zlib""".split()  # noqa: SIM905 - a list to read
-)
-_NEWER = frozenset(
-    """_colorize _suggestions _pyrepl _opcode_metadata _interpreters _interpchannels _interpqueues _ios_support
-    _android_support _apple_support _pylong _remote_debugging _zstd _py_warnings _ast_unparse _hmac _types _locale
-    _bootlocale _sysconfig annotationlib""".split()  # noqa: SIM905 - a list to read
-)
-"""Of other versions of Python than the one that this runs in."""
-LIBRARY = (sys.stdlib_module_names | _NEWER) - {"test"}
-"""Python's library, without what many projects have of their own."""
-RUNNER_MODULES = RUNNER_PACKAGES | _RUNNER_LIBRARY | {name for name in LIBRARY if name.startswith("_")}
-"""What test runners import. Other names of Python's library may be a project's own."""
-
-_EARLY = frozenset(
-    """bz2 decimal email ipaddress lzma ntpath numbers platform pygments quopri random readline unicodedata urllib
-    uuid""".split()  # noqa: SIM905 - a list to read
-)
-"""What pytest imports beside these before anything watches it."""
-
-_FROM = re.compile(rb"^[ \t]*from[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
-_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
-
 _PACKAGE_LIMIT = 1 << 20
 _PYTHON_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 
@@ -173,50 +137,6 @@ def vendored(path: str) -> str | None:
     return None
 
 
-def top_module(path: str) -> str | None:
-    """The top-level import that a file takes part in, with its place; None for what cannot be imported.
-
-    `calc.py` and `src/pytest/__init__.py` give `calc` and `src/pytest`.
-    """
-    if not path.endswith(_IMPORTABLE):
-        return None
-    root, slash, rest = path.partition("/")
-    if not slash or root not in _IMPORT_ROOTS:
-        root, slash, rest = "", "", path
-    return root + slash + rest.partition("/")[0].partition(".")[0]
-
-
-def whole_module(path: str) -> tuple[str, str] | None:
-    """The folder and the name of a module that this file makes importable there by itself; None for other files."""
-    folder, _, name = path.rpartition("/")
-    if not name.endswith(_IMPORTABLE):
-        return None
-    module = name.partition(".")[0]
-    if module == "__init__":
-        folder, _, module = folder.rpartition("/")
-    return folder, module
-
-
-def is_top(module: str) -> bool:
-    """Whether what `whole_module` gives, as a path, can be imported from the top or from an import root."""
-    root, slash, rest = module.partition("/")
-    return not slash or (root in _IMPORT_ROOTS and "/" not in rest)
-
-
-def is_early(path: str) -> bool:
-    """Whether a file would run in place of a module that pytest imports first: only as a whole, and at the top."""
-    rest = path.partition("/")[2]
-    return top_module(path) in _EARLY and (not rest or rest.startswith("__init__."))
-
-
-def imports(source: bytes) -> set[str]:
-    """The top-level names that a Python file imports, as far as its lines show."""
-    found = {name.decode() for name in _FROM.findall(source)}
-    for names in _IMPORT.findall(source):
-        found |= {words[0].partition(".")[0] for name in names.decode().split(",") if (words := name.split())}
-    return found
-
-
 def is_shared(path: str) -> bool:
     """Whether the file also holds what a worker may rightly change, such as dependencies."""
     return locks.is_lock(path) or settings.reader_of(path) is not None
@@ -283,7 +203,7 @@ def _runs_by_itself(path: str) -> bool:
     folder, _, name = path.rpartition("/")
     return (
         name in _ANYWHERE
-        or ((whole := whole_module(path)) is not None and whole[1] in _START_UP)
+        or is_start_up(path)
         or (name.endswith(".pth") and folder.rpartition("/")[2] in _SITE)
         or (folder.endswith("node_modules/.bin") and is_program(name))
     )

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from proctor.oracle.toolchains import starts
-from proctor.oracle.toolchains.mentions import is_match
+from proctor.oracle.toolchains.makes import is_match
 
 SUFFIXES = (".txt", ".md", ".rst", ".markdown", ".rest", ".text")
 _DOCTEST = re.compile(r"""(?<![\w-])-m['", \t]*doctest(?![\w.])([^;&|\n\])]*)""")

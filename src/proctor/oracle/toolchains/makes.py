@@ -1,4 +1,5 @@
-"""What make files make, and from what: the goals that are commands, and files that could stand in for a recipe. Pure.
+"""What make files make, and from what, and which they include: goals that are commands, and what could stand in for a
+recipe. Pure.
 
 `make` takes a recipe for done as soon as a file of its target's name is there. A worker may leave such a file, and the
 recipe that tests the work is skipped. What has a rule of its own is therefore always made anew, if it was not there at
@@ -8,10 +9,12 @@ once its target is declared to be no file.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 LIMIT = 256 << 10
 """Bytes of a make file that are looked through."""
@@ -21,7 +24,7 @@ _CONDITION = re.compile(r"(?:ifn?eq|ifn?def|else|endif)\b")
 _ASSIGNED = re.compile(r"(?:(?:export|override|private)[ \t]+)*([\w.-]+)[ \t]*(\+|[?!:]|:::?)?=(.*)", re.DOTALL)
 _RULE = re.compile(r"([^:=]+?)[ \t]*&?::?(?!=)(.*)", re.DOTALL)
 _VALUE = re.compile(r"\$[({]([\w.-]+)(?::([^\s:=(){}]*)=([^\s(){}]*))?[)}]")
-_CALL = re.compile(r"\$[({](addprefix|addsuffix|patsubst|strip|sort)[ \t]+([^$(){}]*)[)}]")
+_CALL = re.compile(r"\$[({](addprefix|addsuffix|patsubst|strip|sort|wildcard)[ \t]+([^$(){}]*)[)}]")
 _UNKNOWN = re.compile(r"\$(?:[({][^(){}]*[)}]|.)")
 _NAME, _PATTERN = re.compile(r"[\w./+@~-]+"), re.compile(r"[\w./+@~-]*%[\w./+@~-]*")
 _SPECIAL = re.compile(
@@ -39,8 +42,11 @@ check most of them could not be done again."""
 _BUILT_IN = tuple(f"%.o: %.{end}" for end in ("c", "cc", "cpp", "C", "s", "S")) + tuple(
     f"%: %.{end}" for end in ("o", "c", "cc", "cpp", "C", "sh")
 )
+_INCLUDE = re.compile(r"[-s]?include[ \t]+(.+)")
 _MAKE = frozenset({"make", "gmake"})
-_VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "--include-dir", "-o", "-W"})
+_FILE = frozenset({"-f", "--file", "--makefile"})
+_VALUED = _FILE | {"-C", "--directory", "-I", "--include-dir", "-o", "-W"}
+_JOINED = re.compile(r"^(-[CfIoW](?=.)|--[a-z-]+(?==))=?")
 _DEPENDS = re.compile(
     r"(?!\.[^/\s]*[\s:])[\w./+@~-]+(?:[ \t]+(?!\.[^/\s]*[\s:])[\w./+@~-]+)*[ \t]*:(?:[ \t]+[\w./+@~-]+)*[ \t]*"
 )
@@ -64,26 +70,55 @@ class Rule:
         return not all(map(_BRINGS.fullmatch, self.recipe))
 
 
+def is_make(path: str) -> bool:
+    """Whether a file is called like one of make."""
+    return path.endswith(".mk") or path.lower().endswith("makefile")
+
+
 def rules(data: bytes) -> list[Rule]:
     """The rules of a make file, with its plain variables put in."""
     found: list[Rule] = []
-    values: dict[str, str] = {}
     open_rule: list[Rule] = []
-    for line in data[:LIMIT].decode(errors="replace").replace("\\\n", " ").splitlines():
-        if line.startswith("\t"):
+    for said, is_recipe in _statements(data):
+        if is_recipe:
             for rule in open_rule:
-                rule.recipe.append(line.strip())
-            continue
+                rule.recipe.append(said)
+        else:
+            open_rule = list(_rule(said))
+            found += open_rule
+    return found
+
+
+def included(data: bytes) -> Iterator[str]:
+    """The files that a make file includes, by name or as a pattern, as written; a `*` for what its run alone knows."""
+    for said, _ in _statements(data):
+        if names := _INCLUDE.fullmatch(said):
+            yield from (one for one in names[1].replace("\0", "*").split() if re.search(r"\w", one))
+
+
+def is_match(path: str, pattern: str) -> bool:
+    """Whether a path is what a pattern of `make` stands for, in which nothing stands for a slash."""
+    return path.count("/") == pattern.count("/") and fnmatchcase(path, pattern)
+
+
+def says_more(path: str, data: bytes) -> bool:
+    """Whether an included file does more than name what others are made from, as compilers write it."""
+    return not (path.endswith(".d") and only_depends(data))
+
+
+def _statements(data: bytes) -> Iterator[tuple[str, bool]]:
+    """The lines of a make file that assign nothing, with its variables put in, and the lines of recipes as they are."""
+    values: dict[str, str] = {}
+    for line in data[:LIMIT].decode(errors="replace").replace("\\\n", " ").splitlines():
         said = _COMMENT.sub("", line).strip()
-        if not said or _CONDITION.match(said):
-            continue
-        if assigned := _ASSIGNED.fullmatch(said):
+        is_recipe = line.startswith("\t") and not _INCLUDE.match(said)
+        if is_recipe:
+            yield line.strip(), True
+        elif assigned := _ASSIGNED.fullmatch(said):
             name, how, value = assigned[1], assigned[2], assigned[3].strip()
             values[name] = f"{values.get(name, '')} {value}" if how == "+" else value
-            continue
-        open_rule = list(_rule(_filled(said, values)))
-        found += open_rule
-    return found
+        elif said and not _CONDITION.match(said):
+            yield _filled(said, values), False
 
 
 def _rule(said: str) -> Iterator[Rule]:
@@ -174,21 +209,29 @@ def _stem(pattern: str, name: str) -> str:
 
 def asked(argv: Sequence[str]) -> Iterator[str]:
     """The goals that a command asks `make` for, as paths."""
+    return (value for option, value in _told(argv) if not option and _NAME.fullmatch(value))
+
+
+def files(argv: Sequence[str]) -> Iterator[str]:
+    """The make files that a command names, as paths."""
+    return (value for option, value in _told(argv) if option in _FILE)
+
+
+def _told(argv: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What a command tells `make`: options with their values, and goals, with no option."""
     for words in (list(argv), *(_split(word) for word in argv if " " in word)):
         for at in (at for at, word in enumerate(words) if word.rpartition("/")[2] in _MAKE):
             folder, option = "", ""
-            for word in words[at + 1 :]:
-                if option:
-                    folder = word if option in ("-C", "--directory") else folder
-                    option = ""
-                elif word in _VALUED:
-                    option = word
-                elif word.startswith(("-C", "--directory=")):
-                    folder = word.removeprefix("-C").removeprefix("--directory=")
-                elif set(word) & set(";&|<>()"):
+            for word in (part for one in words[at + 1 :] for part in _JOINED.split(one) if part):
+                if not option and set(word) & set(";&|<>()"):
                     break
-                elif _NAME.fullmatch(word) and not word.startswith("-"):
-                    yield f"{folder}/{word}" if folder else word
+                if not option and word in _VALUED:
+                    option = word
+                elif option in ("-C", "--directory"):
+                    folder, option = posixpath.join(folder, word), ""
+                elif option or not word.startswith("-"):
+                    yield option, posixpath.join(folder, word)
+                    option = ""
 
 
 def _split(text: str) -> list[str]:

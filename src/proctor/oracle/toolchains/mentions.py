@@ -1,18 +1,20 @@
 """Files that frozen build and check files name, and that decide with them what a check does. Pure.
 
 A command may as well name the work itself (`bash deploy.sh --dry-run`), which must never be frozen: so of the scripts
-that are named only those count that are called or placed like tests and checks. What a make file includes, and what a
-runner is told to load beside the tests, counts by its name alone, and so does what a script reads into its own shell
-from the folder that it stands in.
+that are named, and of the modules that scripts import, only those count that are called or placed like checks, and
+modules that help a check's script. What a runner is told to load beside the tests counts by its name alone, and so does
+what a script reads into its own shell from the folder that it stands in. A file that is only asked for, or removed
+(`! -e old.sh`), is not named: it may have to go.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
+from posixpath import normpath
 
-from proctor.oracle.toolchains import makes
+from proctor.oracle.toolchains.modules import taken_in
+from proctor.oracle.toolchains.owners import is_of_checks, judges
 
 LIMIT = 256 << 10
 """Bytes of a file that are looked through."""
@@ -22,35 +24,24 @@ _NAMING = re.compile(
     r"|pyproject\.toml|setup\.cfg|conftest\.py|\.?pytest\.(?:ini|toml)|.+\.(?:sh|bash|bats)|(?:jest|vitest|vite|mocha|ava|karma|playwright|cypress)\.[\w.-]+"
     r"|\.mocharc(?:\.\w+)?"
 )
-_SCRIPT = re.compile(
-    r"(?<![\w@:/.-])(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:sh|bash|bats|py|js|mjs|cjs|ts|rb|pl|mk))(?![\w./-])"
-)
-_PROGRAM = re.compile(r"(?<![\w@:/.-])(?:\./)?((?:(?<=\./)|[\w.-]+/)(?:[\w.-]+/)*[\w-]+)(?![\w./-])")
+_SUFFIX = r"(?:sh|bash|bats|py|js|mjs|cjs|ts|rb|pl|mk)"
+_BEFORE, _AFTER = r"(?<![\w@:/.-])(?:\./)?", r"(?![\w./-])"
+_SCRIPT = re.compile(rf"{_BEFORE}((?:[\w.-]+/)*[\w.-]+\.{_SUFFIX}){_AFTER}")
+_PROGRAM = re.compile(rf"{_BEFORE}((?:(?<=\./)|[\w.-]+/)(?:[\w.-]+/)*[\w-]+){_AFTER}")
 """One without a suffix, by its folder."""
+_EACH = re.compile(rf"{_BEFORE}((?:[\w.*-]+/)*[\w.-]*\*[\w.*-]*\.(?:sh|bash|bats)){_AFTER}")
+"""Those that a pattern stands for."""
 _SHELL, _PYTHON = re.compile(rb"#![^\n]*sh\b"), re.compile(rb"#![^\n]*(?:python|pypy)")
-_DATA = re.compile(r"(?<![\w@:/.-])(?:\./)?((?:[\w.-]+/)*[\w.-]+)(?![\w/-])")
+_DATA = re.compile(rf"{_BEFORE}((?:[\w.-]+/)*[\w.-]+)(?![\w/-])")
+_SOURCE = re.compile(r".*\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|java|rb|kt|cs|php|swift)")
+_WRITTEN = re.compile(r">+\s*(?:\./)?([^\s;&|]+)")
 _EXPECTED = frozenset({"expected", "expect", "golden", "goldens", "want", "wanted"})
 """What files are called that checks compare with."""
 _DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}\n]*)\}")
-_WORDS = frozenset(
-    """run all test tests testing check checks ci e2e lint verify validate unit integration spec specs setup teardown
-    env global jest vitest mocha pytest smoke coverage quick fast slow acceptance functional helpers runner
-    runtest runtests unittest unittests selftest selfcheck smoketest smoketests regression qa""".split()  # noqa: SIM905 - a list to read
-)
-_TELLING = frozenset(
-    """test tests testing check checks ci e2e lint verify validate spec specs jest vitest mocha pytest smoke runtest
-    runtests unittest unittests selftest selfcheck smoketest smoketests regression qa""".split()  # noqa: SIM905
-)
 _OF_PYTEST = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "setup.cfg", "tox.ini"}
 )
 _PYTESTS = re.compile(r"conftest\.py|\.?pytest\.(?:ini|toml)")
-_FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci", "qa"})
-_INCLUDE = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
-_SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*[:?+]*=([^\n#]*)", re.MULTILINE)
-_WILDCARD = re.compile(r"\$\((?:wildcard|strip|sort)[ \t]+((?:[^()\n]|\$\([^()\n]*\))*)\)")
-_MADE = re.compile(r"\$[({]([^(){}\n]*)[)}]")
-_KNOWN = re.compile(r"\w")
 _LOADED = re.compile(
     r"""\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|testRunner|runner|resolver|testSequencer
     |snapshotResolver|preset|reporters?|environment|transform|require)["']?\s*:\s*(\[[^\]]{0,2000}\]|\{[^}]{0,2000}\}|["'][^"'\n]*["'])""",
@@ -78,6 +69,22 @@ _FOUND = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+")
 _RUN_MODULE = re.compile(r"(?<![\w-])-m[ \t]+([A-Za-z_][\w.]*)")
 _COMMANDS = re.compile(r'[;&|\n"]+')
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
+_COMPARES = re.compile(r"(?:^|[\s;&|(!])(?:diff|cmp|comm)((?:[ \t]+[^\s;&|()<>]+)+)")
+_ASKED = re.compile(
+    r"""(?:(?:^|[\s;&|(!"'])(?:test|\[\[?)|\s-[ao])[ \t]+(?:![ \t]+)?-[a-zA-Z][ \t]+[^\s\];&|]+"""
+    r"""|(?:^|[\s;&|(!"'])(?:rm|unlink|ls)(?:[ \t]+[^\s;&|]+)+"""
+    r"""|\b(?:l?exists|is(?:file|dir|link)|(?:exists|access|unlink|rm)Sync|unlink|remove)\([ \t]*["'][^"'\n]+["']"""
+    r"""|["'][^"'\n]+["'][ \t]*\)\.(?:exists|is_file|is_dir|unlink)\b""",
+    re.MULTILINE,
+)
+"""Where it is asked whether a file is there, or where it is removed."""
+_TESTS = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+\w*Test|(?:describe|it|test)\()", re.MULTILINE)
+"""What a runner collects: helpers of tests may come and grow with the work."""
+_HELPS = re.compile(r"(?:.*_)?(?:helpers?|harness|assert(?:s|ions?)?|test_?(?:lib|utils?|support))(?:_.*)?")
+_SHARED = re.compile(r"(?:.*_)?(?:utils?|common|lib|support|shared)(?:_.*)?")
+"""Below the top; at the top it may be the work."""
+_STATEMENT = r"(?:^|[;{])[ \t]*(?:await[ \t]+|(?:sys\.|process\.)?exit\(|raise SystemExit\()?%s\b[\w.]*\("
+_MODULE_ENDS = (".py", "/__init__.py", ".js", ".mjs", ".cjs", ".ts", ".mts", "/index.js", "/index.ts", ".rb", ".pl", "")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
 
 
@@ -91,44 +98,51 @@ def names_commands(path: str) -> bool:
     return names_files(path) and not _PYTESTS.fullmatch(path.rpartition("/")[2])
 
 
-def named(path: str, data: bytes) -> Iterator[str]:
-    """The paths that a file names, as written: from its own folder, or from the workspace's top."""
+def named(path: str, data: bytes) -> set[str]:
+    """The places in the workspace that a file names, or imports if it is a script, there or not; those with `*` are
+    patterns."""
     text = data[:LIMIT].decode(errors="replace")
     folder, _, name = path.rpartition("/")
-    for command in _COMMANDS.split(text.replace("\\\n", " ")):
-        if _STARTS.search(command):
-            yield from _TOLD.findall(command)
-    yield from scripts(text)
-    yield from expected(text)
-    text = _DEFAULT.sub(r"\1", text)
-    if folder and is_shell(path, data):  # at the top it may be the work
-        yield from (f"{folder}/{found}" for words in _SOURCED.findall(text) for found in _sourced(words))
+    starting = filter(_STARTS.search, _COMMANDS.split(text.replace("\\\n", " ")))
+    told = [one for part in starting for one in _TOLD.findall(part)]
+    text = _put_in(_DEFAULT.sub(r"\1", text))
+    if is_shell(path, data):
+        sourced = {found for words in _SOURCED.findall(text) for found in _sourced(words)}
+        told += [f"{folder or '.'}/{one}" for one in sourced if folder or judges(one) or _HELPS.fullmatch(_stem(one))]
     if name in _OF_PYTEST:
         modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
-        yield from (f"{module.replace('.', '/')}.py" for module in modules if _is_own_plugin(module))
-    if is_make(name):
-        yield from (one for one in included(data) if not _is_pattern(one))
+        told += [f"{module.replace('.', '/')}.py" for module in modules if _is_own_plugin(module)]
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
-        for value in _LOADED.findall(text):
-            yield from _QUOTED.findall(value)
+        told += [one for value in _LOADED.findall(text) for one in _QUOTED.findall(value)]
+    found = places(folder, told) | scripts(text, folder) | places(folder, expected(text))
+    imports = is_script(path, data) and name != "conftest.py" and not _TESTS.search(text)
+    return found | (imported(text, folder) if imports else set())
 
 
-def _is_expected(path: str) -> bool:
-    """Whether a check compares with this."""
-    return bool(_EXPECTED & set(re.split(r"[-_./]", path.lower())))
+def places(folder: str, names: Iterable[str]) -> set[str]:
+    """Where names in a file may lead to within the workspace: from the file's own folder, or from the top."""
+    found = {normpath(f"{base}/{name}") for name in names for base in (".", folder or ".")}
+    return {place for place in found if not place.startswith(("..", "/"))}
 
 
-def expected(text: str) -> Iterator[str]:
-    """The files that commands name and that a check compares with."""
-    return (found for found in _DATA.findall(text) if _is_expected(found))
-
-
-def scripts(text: str) -> Iterator[str]:
-    """The scripts of checks that commands name."""
-    for pattern in (_SCRIPT, _PROGRAM):
-        yield from (found for found in pattern.findall(text) if is_of_checks(found))
+def scripts(text: str, folder: str = "") -> set[str]:
+    """The scripts of checks that commands in a file of a folder name, as places."""
+    text = _ASKED.sub(" ", text)
+    names = [found for pattern in (_SCRIPT, _PROGRAM, _EACH) for found in pattern.findall(text)]
     for module in (found.replace(".", "/") for found in _RUN_MODULE.findall(text)):
-        yield from (f"{module}.py", f"{module}/__main__.py") if is_of_checks(module) else ()
+        names += [f"{module}.py", f"{module}/__main__.py"]
+    return set(filter(is_of_checks, places(folder, names)))
+
+
+def expected(text: str) -> set[str]:
+    """The files that commands name, and that a check compares with."""
+    found = {one for one in _DATA.findall(_ASKED.sub(" ", text)) if not _SOURCE.fullmatch(one)}
+    return {one for one in found if _EXPECTED & set(re.split(r"[-_./]", one.lower()))} - set(_WRITTEN.findall(text))
+
+
+def compared(text: str) -> set[str]:
+    """The files, as written, that commands hold something against, whatever they are called."""
+    return {word for words in _COMPARES.findall(text) for word in words.split()} - set(_WRITTEN.findall(text))
 
 
 def is_shell(path: str, data: bytes) -> bool:
@@ -141,51 +155,44 @@ def is_python(path: str, data: bytes) -> bool:
     return path.endswith(".py") or bool(_PYTHON.match(data))
 
 
+def is_script(path: str, data: bytes) -> bool:
+    """Whether a file is a script that may import others."""
+    return is_python(path, data) or path.endswith((".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")) or is_shell(path, data)
+
+
+def _put_in(text: str) -> str:
+    """A text whose paths begin behind what something else is put in the place of: mostly a script's own folder."""
+    for _ in range(3):  # one may stand in another
+        text = _FOUND.sub("\0", text)
+    return re.sub(r"""["']?\0+["']?/+""", "", text)
+
+
 def _sourced(words: str) -> set[str]:
     """What a script may read into its own shell from its folder: by the file's name, or by what follows a variable."""
-    for _ in range(3):  # one may stand in another
-        words = _FOUND.sub("\0", words)
     word = _WORD.match(words.replace('"', "").replace("'", ""))
     known = word[0].rpartition("\0")[2].strip("/") if word else ""
     return {found for found in (known, known.rpartition("/")[2]) if found}
 
 
-def is_make(path: str) -> bool:
-    return path.endswith(".mk") or path.lower().endswith("makefile")
+def imported(text: str, folder: str = "") -> set[str]:
+    """The modules that a check's script imports and that are of checks as well, or help it: whose calls are statements,
+    so that nothing but their failing can matter."""
+    found = set()
+    for module, names in taken_in(text):
+        own = {f"{place}{end}" for place in places(folder, [module]) for end in _MODULE_ENDS}
+        found |= set(filter(is_of_checks, own))
+        stem = _stem(module)
+        helps = _HELPS.fullmatch(stem) or (folder and judges(f"{folder}/x") and _SHARED.fullmatch(stem))
+        if helps and any(re.search(_STATEMENT % re.escape(name), text, re.MULTILINE) for name in names):
+            found |= own
+    return found
 
 
-def included(data: bytes) -> Iterator[str]:
-    """The files that a make file includes, by name or as a pattern, as written."""
-    text = data[:LIMIT].decode(errors="replace")
-    set_to = {name: value.strip() for name, value in _SET.findall(text)}
-    names = "\n".join(_INCLUDE.findall(text))
-    for _ in range(3):  # one may stand in another
-        names = _MADE.sub(lambda found: set_to.get(found[1], "*"), _WILDCARD.sub(r"\1", names))
-    yield from (one for one in names.split() if _KNOWN.search(one) and "$" not in one)
-
-
-def is_match(path: str, pattern: str) -> bool:
-    """Whether a path is what a pattern of `make` stands for, in which nothing stands for a slash."""
-    return path.count("/") == pattern.count("/") and fnmatchcase(path, pattern)
-
-
-def says_more(path: str, data: bytes) -> bool:
-    """Whether an included file does more than name what others are made from, as compilers write it."""
-    return not (path.endswith(".d") and makes.only_depends(data))
-
-
-def _is_pattern(name: str) -> bool:
-    return not {"*", "?", "["}.isdisjoint(name)
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def _is_own_plugin(module: str) -> bool:
     """Whether a plugin is the tests' own rather than one that the project is about."""
     top, dot, _ = module.partition(".")
-    return top in _FOLDERS or not (dot or top.startswith("pytest"))
-
-
-def is_of_checks(path: str) -> bool:
-    """Whether a script is called or placed like a check."""
-    *folders, name = path.split("/")
-    words = {word.lower() for word in re.split(r"[-_.]", name.rpartition(".")[0] or name) if word}
-    return bool(_FOLDERS & set(folders)) or (words <= _WORDS and bool(words & _TELLING))
+    return is_of_checks(f"{top}/x") or not (dot or top.startswith("pytest"))

@@ -23,6 +23,15 @@ _JUDGING = re.compile(
     r"|(?:all|auto|full|func|integration|pre|quick|regression|run|self|smoke|sys|system|unit)(?:tests?|checks?|specs?)"
     r"|(?:tests?|checks?|lint|verify)(?:all|run|runner|suite)"
 )
+_CHECKS_FOLDERS = frozenset({"test", "tests", "__tests__", "check", "checks", "ci", "spec", "e2e", ".ci", "qa"})
+_TELLING = frozenset(
+    """test tests testing check checks ci e2e lint verify validate spec specs jest vitest mocha pytest smoke runtest
+    runtests unittest unittests selftest selfcheck smoketest smoketests regression qa""".split()  # noqa: SIM905 - a list to read
+)
+_BESIDE = frozenset(
+    """run all unit integration setup teardown env global coverage quick fast slow acceptance functional helpers
+    runner""".split()  # noqa: SIM905
+)
 _WORD = re.compile(r"e2e|[A-Z]?[a-z]+\d*|[A-Z]+|\d+")
 
 
@@ -45,6 +54,13 @@ def judges(path: str) -> bool:
     *folders, name = path.split("/")
     words = [word.lower() for word in _WORD.findall(name.partition(".")[0])]
     return any(map(_FOLDERS.fullmatch, folders)) or any(map(_JUDGING.fullmatch, words)) or {"run", "all"} <= set(words)
+
+
+def is_of_checks(path: str) -> bool:
+    """Whether a script is called or placed as nothing but a check is: what many things name may as well be the work."""
+    *folders, name = path.split("/")
+    words = {word.lower() for word in re.split(r"[-_.]", name.rpartition(".")[0] or name) if word}
+    return not _CHECKS_FOLDERS.isdisjoint(folders) or (words <= _TELLING | _BESIDE and bool(words & _TELLING))
 
 
 def _says_what_comes_out(check: CheckFact) -> bool:
