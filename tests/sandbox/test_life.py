@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from proctor.sandbox import kill
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import PIPE, Backend, Running
+from proctor.trees import sweep
 
 from .conftest import Shell, wait_for
 
@@ -232,7 +234,10 @@ sys.stdin.read()
     wait_for(lambda: counter(policy))
     members = [init, *kill.descendants(init)]
     assert len(members) >= 3
-    assert bool(os.listdir(scratch)) is (kind == "weak")
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    sweep(0)
+    left = [path.suffix for path in scratch.iterdir()]
+    assert left == ([".scratch"] if kind == "weak" else []), "what is in use is held against every sweep"
     process.kill()
     process.communicate()
     wait_for(lambda: not alive(members), 5)

@@ -13,7 +13,6 @@ from pathlib import Path
 from proctor.sandbox import kill, limits
 from proctor.sandbox.policy import DOOR, GATEWAY, Policy
 from proctor.sandbox.running import Held, Running, StartFailed, hold, refused
-from proctor.trees import remove_tree
 
 KEEPER = Path(__file__).with_name("keeper.py")
 
@@ -26,12 +25,12 @@ class Kept(Running):
         held: Held,
         leash: int,
         listening: socket.socket | None,
-        scratch: Path | None,
         bounds: limits.Bounds,
     ) -> None:
         super().__init__(held.process, held.status, held.process.pid, listening, bounds)
         self._leash = leash
-        self._scratch = scratch
+        self.made = contextlib.ExitStack()
+        """Closed at the end: what was made for it."""
 
     def members(self) -> list[int]:
         return kill.descendants(self.pid) if self._process.returncode is None else []
@@ -39,8 +38,7 @@ class Kept(Running):
     def _end_members(self) -> None:
         kill.end(self.members)
         os.close(self._leash)
-        if self._scratch:
-            remove_tree(self._scratch)
+        self.made.close()
 
 
 def launch(
@@ -51,11 +49,10 @@ def launch(
     environment: Mapping[str, str],
     rules: dict[str, list[str]] | None = None,
     scratch: Path | None = None,
-) -> Running:
-    """Starts a command below a keeper, under Landlock `rules` if there are any; removes `scratch` at the end."""
+) -> Kept:
+    """Starts a command below a keeper, under Landlock `rules` if there are any. The keeper removes `scratch` when it is
+    the last one who can."""
     with contextlib.ExitStack() as undo:
-        if scratch:
-            undo.callback(remove_tree, scratch)
         server = undo.enter_context(socket.create_server(("127.0.0.1", 0))) if policy.listen else None
         connect = [server.getsockname()[1]] if server else []
 
@@ -85,7 +82,7 @@ def launch(
             with held.preparing() as undo_start:
                 bounds = limits.impose(held.child, policy.limits, own_namespace=False)
                 undo_start.callback(bounds.lift)
-                running = Kept(held, leash, server, scratch, bounds)
+                running = Kept(held, leash, server, bounds)
         except StartFailed as failure:
             raise refused(f"{python} could not start the command: {failure}") from None
         finally:

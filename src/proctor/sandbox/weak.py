@@ -7,7 +7,7 @@ processes.
 
 from __future__ import annotations
 
-import tempfile
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from proctor.sandbox import host, kept, landlock
 from proctor.sandbox.limits import Bounds
 from proctor.sandbox.policy import Policy, settled
 from proctor.sandbox.running import DEVNULL, START_SECONDS, Backend, Running, refused
+from proctor.trees import scratch_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +39,19 @@ class Weak(Backend):
         self, argv: Sequence[str], policy: Policy, *, stdin: int = DEVNULL, stdout: int = DEVNULL, stderr: int = DEVNULL
     ) -> Running:
         policy = settled(policy)
-        scratch = Path(tempfile.mkdtemp(prefix="proctor-"))
-        places = {"HOME": str(scratch), "TMPDIR": str(scratch)}
-        environment = {**host.environment(), **places, **policy.environment}
-        return kept.launch(
-            argv,
-            policy,
-            streams=(stdin, stdout, stderr),
-            environment=environment,
-            rules=rules(policy, scratch),
-            scratch=scratch,
-        )
+        with contextlib.ExitStack() as made:
+            scratch = made.enter_context(scratch_folder())
+            places = {"HOME": str(scratch), "TMPDIR": str(scratch)}
+            running = kept.launch(
+                argv,
+                policy,
+                streams=(stdin, stdout, stderr),
+                environment={**host.environment(), **places, **policy.environment},
+                rules=rules(policy, scratch),
+                scratch=scratch,
+            )
+            running.made = made.pop_all()
+            return running
 
 
 def rules(policy: Policy, *scratch: Path) -> dict[str, list[str]]:
