@@ -27,6 +27,7 @@ def names(project: Project) -> set[str]:
 def test_protected_folders_are_frozen_with_all_they_hold(project: Project) -> None:
     project.write("tests/data/deep/rows.csv", "a,b\n")
     project.write("tests/__pycache__/x.pyc", "")
+    project.write(".ruff_cache/conftest.py", "")
     project.freeze("./tests//", "calc.py", "not/there/yet")
     assert names(project) == {"calc.py", "tests/__init__.py", "tests/data/deep/rows.csv", "tests/test_add.py"}
     assert project.frozen.roots == ("calc.py", "not/there/yet", "tests")

@@ -56,6 +56,17 @@ def test_honest_work_is_no_tampering(project: Project, tree: Path) -> None:
     assert (tree / "src/app/types.py").exists()
 
 
+def test_what_caches_say_was_done_is_dropped_without_a_word(project: Project, tree: Path) -> None:
+    project.write("tests/data/.ninja_log", "data of a test\n")
+    refreeze(project, tree, "tests")
+    for path in (".task/checksum/lint", "web/.eslintcache", ".mypy_cache/3.11/a.json", "a.tsbuildinfo", "build/.ninja_log"):
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text("x = 1\n")
+    assert undo(tree, project.frozen) == ()
+    assert [path.name for path in tree.rglob("*") if path.is_file() and path.read_text() == "x = 1\n"] == []
+    assert (tree / "tests/data/.ninja_log").exists()
+
+
 def test_new_tests_may_bring_fixtures_of_their_own_and_nothing_that_reaches_others(
     project: Project, tree: Path
 ) -> None:

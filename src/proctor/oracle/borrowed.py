@@ -128,7 +128,7 @@ def borrow(workspace: Path, frozen: Frozen, scratch: Path) -> tuple[Binds, tuple
         item, place = before.get(path), workspace / path
         if item and path in now and _same(place, item.link, item.digest):
             continue
-        if place.parent.name == discovery.CACHE:
+        if place.parent.name == "__pycache__":
             stale.add(place.parent)
         elif item is None:
             if not _may_come(path, tools):

@@ -91,7 +91,7 @@ def freeze(
         tree = _Tree(earlier)
         packages = discovery.go_packages(item.path for item in items if item)
         for path, entry in discovery.walk(workspace, ignored, lenient=True):
-            if entry.name == discovery.CACHE:
+            if discovery.is_cache(path):
                 continue
             tree.add(path)
             if not anew(path):

@@ -86,8 +86,8 @@ def _standing(top: Path, products: makes.Products, ignored: Collection[str]) -> 
 def _places(top: Path, skip: Collection[str]) -> Iterator[str]:
     """Files and folders of a tree."""
     folders = {""}
-    for path, entry in discovery.walk(top, skip, lenient=True):
-        if entry.name == discovery.CACHE:
+    for path, _ in discovery.walk(top, skip, lenient=True):
+        if discovery.is_cache(path):
             continue
         yield path
         while (path := path.rpartition("/")[0]) not in folders:

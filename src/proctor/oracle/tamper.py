@@ -44,14 +44,14 @@ def undo(
     Frozen files that were edited, deleted, renamed or made (un)executable are laid back. New files inside protected
     folders, new discovery files and new modules in the way of a runner's imports or the tests' are removed. Files that
     hold both tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the
-    rest of such a file is the worker's to edit. Compiled caches, and pipes and the like that could not be frozen, are
+    rest of such a file is the worker's to edit. Caches, and pipes and the like that could not be frozen, are
     removed without a word, and so is laid what no copy of this checkpoint holds: `absent` gives such files and folders.
     OSError where that fails. What `heed` raises, which is called again and again, ends it.
     """
     changed = set()
     found = list(_each(discovery.walk(tree, frozen.borrowed, grant=True), heed))
     for path, entry in _each(found, heed):
-        if entry.name == discovery.CACHE:
+        if discovery.is_cache(path) and path not in frozen.by_path:
             _remove(tree / path)
         elif path not in frozen.by_path and any(_is_foreign(tree, one, frozen) for one in _stands_for(entry, path)):
             if path not in frozen.skipped or entry.is_file(follow_symlinks=False) or entry.is_symlink():

@@ -21,7 +21,10 @@ OWN = frozenset({".git", ".proctor"})
 """Folders at the top that belong to nobody's tests."""
 
 CACHE = "__pycache__"
-"""Never frozen and never judged: Python would believe compiled files over the frozen sources."""
+_CACHES = re.compile(
+    r"(?:^|/)(?:__pycache__|\.(?:pytest|mypy|ruff)_cache|\.(?:task|turbo|gradle|wireit)|\.nx/(?:cache|workspace-data)"
+    r"|\.(?:eslint|stylelint)cache|\.doit\.db[^/]*|\.sconsign\.dblite|\.ninja_(?:log|deps)|[^/]+\.tsbuildinfo)(?:/|$)"
+)
 
 _ANYWHERE = frozenset({"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 _PYTHON_TEST = re.compile(r"(?:tests?.*|.*_tests?)\.py")
@@ -59,6 +62,12 @@ MANIFESTS = frozenset(
 _MAIN = re.compile(rb"^func TestMain\(", re.MULTILINE)
 _PACKAGE_LIMIT = 1 << 20
 _PYTHON_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
+
+
+def is_cache(path: str) -> bool:
+    """Whether something is, or lies in, what tools keep to spare themselves work. Nothing rests on it, and it is never
+    judged: Python believes compiled files over the frozen sources, and others take for done what was done once."""
+    return bool(_CACHES.search(path))
 
 
 def is_discovery(path: str) -> bool:
