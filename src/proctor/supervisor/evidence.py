@@ -24,6 +24,8 @@ from proctor.words import RequestKind, RequestOutcome, Response, TaskStatus, Ver
 
 Rows = list[ev.Tampered | ev.Suspected]
 
+UNANSWERED = (None, RequestOutcome.WITHDRAWN)
+"""Outcomes of a question that is still to be asked."""
 MOST_PATHS = 200
 MOST_HUNKS = 5
 """Hunks that a request shows; the iteration's folder has all."""
@@ -160,17 +162,18 @@ async def resume(s: Session, iteration: int) -> None:
 
 
 def _outcome(s: Session, iteration: int) -> RequestOutcome | None:
-    """What became of the question about tampering in an iteration; None while there is none, or it is open."""
+    """What the question about tampering in an iteration was answered; None while it is open, and where nobody was asked
+    or the question was withdrawn."""
     asked = (r for r in s.state.requests if r.opened.request is RequestKind.TAMPERING)
-    return next((r.outcome for r in asked if r.opened.iteration == iteration and r.outcome is not None), None)
+    return next((r.outcome for r in asked if r.opened.iteration == iteration and r.outcome not in UNANSWERED), None)
 
 
 def answer(s: Session, iteration: int) -> Response | None:
-    """What the contract answers to what was seen in an iteration; None where it is only recorded, or the operator has
-    said what it is worth."""
+    """What is answered to what was seen in an iteration: what the operator said, else what the contract says; None
+    where he lets it go on, or it is only recorded."""
     progress, state = s.terms.contract.progress, s.state
-    if _outcome(s, iteration) is not None:
-        return None
+    if (said := _outcome(s, iteration)) is not None:
+        return None if said is RequestOutcome.GRANTED else Response.PARK
     seen = ((state.tampered_in, progress.on_tampering), (state.suspected_in, progress.on_suspicion))
     answers = (how for when, how in seen if when == iteration and how is not OnTampering.RECORD)
     return next((Response(how) for how in answers), None)
@@ -216,4 +219,4 @@ def _said(findings: Sequence[ev.Finding]) -> str:
 def is_open_conflict(s: Session, task: TaskState) -> bool:
     """Whether a worker calls the check of an open task wrong, and the operator has not said yet that it stands."""
     asked = (r for r in s.state.requests if r.opened.request is RequestKind.CONFLICT and r.opened.task == task.id)
-    return bool(task.conflict) and task in s.state.open_tasks and not any(r.outcome is not None for r in asked)
+    return bool(task.conflict) and task in s.state.open_tasks and all(r.outcome in UNANSWERED for r in asked)

@@ -8,9 +8,13 @@ from proctor.supervisor import handles, report
 from proctor.supervisor.desk import Desk
 from proctor.supervisor.ending import Ending
 from proctor.supervisor.inbox import Order
-from proctor.supervisor.session import Session
+from proctor.supervisor.session import STILL, Session
 from proctor.units import counted
 from proctor.words import IterationEnd, RequestKind, SessionStatus
+
+OWN = tuple(kind for kind in RequestKind if kind not in STILL)
+"""What the loop itself asks; once it is interrupted, nobody waits for the answer."""
+PAUSED = "the session is paused; what is still to be asked is asked anew when it goes on"
 
 
 async def carry_out(s: Session, desk: Desk) -> Ending | None:
@@ -55,8 +59,8 @@ async def _go_back(s: Session, desk: Desk, order: Order) -> None:
         desk.close(order, "refused", str(error))
     else:
         report.went_back(s, back)
-        desk.withdraw("the work was taken back; what is still to be asked is asked anew", RequestKind.REVIEW)
         desk.close(order, "done", describe(back))
+    desk.withdraw(PAUSED, *OWN)
     s.paused = True
     s.settle_motion()
 
