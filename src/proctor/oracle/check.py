@@ -15,10 +15,12 @@ from proctor.oracle import runners
 from proctor.oracle.bench import REASON, WALLED, Bench, CheckResult, shown
 from proctor.oracle.borrowed import Removed
 from proctor.oracle.frozen import Frozen, write_whole
+from proctor.oracle.moves.ask import Moves
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import Backend
 from proctor.text import safe_line
 from proctor.trees import scratch_folder
+from proctor.units import counted
 from proctor.words import Verdict
 
 _KEPT = "judgement.json"
@@ -40,6 +42,10 @@ class Judgement(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     log: str = ""
     results: tuple[CheckResult, ...] = ()
+    commit: str = ""
+    """The checkpoint that was judged."""
+    moved: dict[str, str] = {}
+    """Tests that are gone by their ids, each with the one that stands for it."""
 
 
 class Materialises(Protocol):
@@ -91,6 +97,7 @@ def judge(
         except Removed as error:
             tampered = tuple(map(shown, sorted({*error.laid_back, *error.paths})))
             judgement = Judgement(Verdict.INFRA, safe_line(str(error)), tampered=tampered)
+    judgement = msgspec.structs.replace(judgement, commit=commit)
     write_whole(out / _KEPT, msgspec.json.encode(judgement))
     return judgement
 
@@ -114,15 +121,21 @@ def baseline_verdict(judgement: Judgement) -> Verdict:
     return judgement.verdict
 
 
-def compare(baseline: Judgement, after: Judgement) -> Judgement:
+def compare(baseline: Judgement, after: Judgement, moves: Moves | None = None) -> Judgement:
     """The later judgement held against the one before the work: a pass stands only if every test that ran before
-    exists and passes."""
+    exists and passes. `moves` tells which of those that are gone stand elsewhere or by another name: asking blocks."""
     if after.verdict is not Verdict.PASSED:
         return after
     before = {result.run: result for result in baseline.results}
+    moved: dict[str, str] = {}
     for result in after.results:
         twin = before.get(result.run)
         broken = runners.compare(twin.tests, result.tests) if twin and not result.optional else {}
+        gone = [name for name, how in broken.items() if how == runners.GONE]
+        if twin and gone and moves is not None:
+            passed = {name: outcome is runners.Outcome.PASSED for name, outcome in result.tests.items()}
+            moved |= moves.stand_ins(gone, passed, twin.tests)
+            broken = {name: how for name, how in broken.items() if name not in moved}
         if broken:
             first, how = next(iter(broken.items()))
             more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
@@ -135,7 +148,12 @@ def compare(baseline: Judgement, after: Judgement) -> Judgement:
                 failure=how,
                 log=result.log,
             )
-    return after
+    if not moved:
+        return after
+    first, there = next(iter(moved.items()))
+    more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+    said = f"{after.reason}; {counted(len(moved), 'test')} moved: {first} -> {there}{more}"
+    return msgspec.structs.replace(after, reason=safe_line(said, REASON), moved=moved)
 
 
 def _decide(results: Sequence[CheckResult], tampered: tuple[str, ...]) -> Judgement:

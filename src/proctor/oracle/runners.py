@@ -21,6 +21,7 @@ from proctor.text import safe_line
 from proctor.words import Verdict
 
 ID_LIMIT = 300
+GONE = "test disappeared"
 _NO_MODULE = b"No module named pytest"
 _USAGE_ERROR = 4
 _NOT_STARTED = {126: "not executable", 127: "command not found"}
@@ -122,7 +123,7 @@ def compare(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> dict
         if now is not None:
             broken[name] = "test " + now
         elif outcome is Outcome.PASSED or not any(holds(name, other) for other in after):
-            broken[name] = "test disappeared"
+            broken[name] = GONE
     return broken
 
 

@@ -27,6 +27,7 @@ from proctor.oracle import audit
 from proctor.oracle.audit import KeyOf, Outcome, Part, Result
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.oracle.frozen import Frozen, load_frozen
+from proctor.oracle.moves.ask import Moves
 from proctor.sandbox import space
 from proctor.sandbox.running import Backend
 from proctor.supervisor import policies
@@ -319,7 +320,9 @@ class Auditor:
         """What the checks say of the verified tree, without a part, held against what they said before the work."""
         judged = self._judge(task.checks, work.after, Without(self.store, work, part), slowest)
         before = load_judgement(self.folder / "checks" / f"baseline-{file_name(str(task.id))}")
-        return compare(before, judged) if before is not None else judged
+        if before is None:
+            return judged
+        return compare(before, judged, Moves(self.store, self.frozen, before.commit, work.after))
 
     def _judge(self, checks: tuple[ev.CheckFact, ...], commit: str, store: Without, slowest: float | None) -> Judgement:
         """Run checks; Spent where there is no time or no room for it."""

@@ -20,6 +20,7 @@ from proctor.journal.stream import iteration_dir
 from proctor.oracle import absent
 from proctor.oracle.bench import REASON
 from proctor.oracle.check import Judgement, compare, judge, load_judgement
+from proctor.oracle.moves.ask import Moves
 from proctor.oracle.toolchains import commands
 from proctor.progress import fingerprint
 from proctor.supervisor import policies
@@ -98,6 +99,7 @@ def judged(judgement: Judgement, tree: str, **where: object) -> ev.Judged:
         reason=reason(judgement),
         failing=judgement.failing[:200],
         failures=len(judgement.failing),
+        moved=tuple(f"{old} -> {new}" for old, new in judgement.moved.items())[:200],
         digest=digest,
         tree=tree,
         check=judgement.check,
@@ -167,7 +169,10 @@ async def held(
 ) -> Judgement:
     """The verdict of checks, held against the one before the work."""
     judgement = await run(s, where.snapshot.commit, checks, folder)
-    return compare(baseline, judgement) if baseline is not None else judgement
+    if baseline is None:
+        return judgement
+    moves = Moves(s.store, s.frozen, baseline.commit, where.snapshot.commit)
+    return await asyncio.to_thread(compare, baseline, judgement, moves)
 
 
 def cannot_pass(s: Session, task: TaskState) -> bool:

@@ -20,6 +20,7 @@ from proctor.journal.port import JournalPort
 from proctor.journal.state import State
 from proctor.journal.store import Reader
 from proctor.journal.stream import stream_path
+from proctor.oracle.check import load_judgement
 from proctor.supervisor import retention
 from proctor.supervisor.retention import Dispensable
 from proctor.supervisor.timeline import Timeline
@@ -115,12 +116,18 @@ class Sweeper:
             objects = self._store.objects
             size = _size(objects)
             wanted = {c.taken.commit for c in state.checkpoints} | ({state.tree} if state.tree else set())
+            wanted |= self._judged_before()
             self._store.gc(wanted - set(self._store.missing(wanted)))
             freed += max(0, size - _size(objects))
             begun.unlink()
         elif self._store.names():
             self._store.pack()
         return freed, names
+
+    def _judged_before(self) -> set[str]:
+        """What was judged before the work on a task: where its tests moved, they are found by it."""
+        folders = (path for path in _entries(self._folder / "checks") if path.name.startswith("baseline-"))
+        return {one.commit for one in map(load_judgement, folders) if one is not None and one.commit}
 
     def _garbage(self, state: State) -> bool:
         """Whether the store keeps a checkpoint that is none any more."""

@@ -37,7 +37,7 @@ def judged(e: ev.Judged) -> Told:
         return None
     what = "final check" if e.phase is Phase.FINAL else f"task {e.task}"
     failing = f": {', '.join(e.failing[:3])}" if e.failing else ""
-    reason = f" · {e.reason}" if e.reason and e.verdict is not Verdict.PASSED else ""
+    reason = f" · {e.reason}" if e.reason and (e.verdict is not Verdict.PASSED or e.moved) else ""
     return "verdict", f"{what} {e.verdict}{failing}{reason}", _VERDICT_ROLE.get(e.verdict, Role.TEXT)
 
 

@@ -98,7 +98,8 @@ class Judged(Event, frozen=True, tag="judged"):
     """A verdict. `reason` is one line, `failing` the failing ids if known, the first of `failures` where these are more
     than a row should hold; `digest` names the failure class.
 
-    `seconds` is what the checks took, `act_seconds` what the worker took whose work was judged.
+    `seconds` is what the checks took, `act_seconds` what the worker took whose work was judged. `moved` are tests that
+    are gone by their ids, each with the one that stands for it (`a -> b`).
     """
 
     iteration: int
@@ -114,6 +115,7 @@ class Judged(Event, frozen=True, tag="judged"):
     log: str = ""
     act_seconds: float = 0.0
     failures: int = 0
+    moved: tuple[str, ...] = ()
 
 
 class Regressed(Event, frozen=True, tag="regressed"):

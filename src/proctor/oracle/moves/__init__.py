@@ -1,0 +1,1 @@
+"""Telling tests that moved, got another name or were folded together from tests that are gone."""

@@ -1,0 +1,74 @@
+"""What tests say, whatever their layout, name and place: values that are held against each other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from proctor.oracle.gaming.regions import Region
+
+SIGN, NAME, VALUE, TARGET = "sign", "name", "value", "target"
+"""Kinds of pieces: syntax, a name, a literal, and what a name stands for that a file imports."""
+MOST_ROWS = 200
+"""Rows of a table that a test is run with."""
+
+Piece = tuple[str, str]
+Pieces = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of a test. `asserts`: it can do nothing but fail."""
+
+    pieces: Pieces
+    asserts: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """A test as a file has it. `runs` are its statements, once for each row of a table that it is run with."""
+
+    path: str
+    region: Region
+    """By which it is known to runners; of what it holds nothing is asked here."""
+    head: Pieces
+    """What surrounds it: its class, its fixtures, its marks, its package."""
+    runs: tuple[tuple[Statement, ...], ...]
+    own: frozenset[str]
+    """Names that it gives itself."""
+    ids: int = 1
+    """How many ids it has at least."""
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All names that it says, and the parts of what it imports."""
+        return words_of((*self.head, *(piece for run in self.runs for one in run for piece in one.pieces)))
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """A statement that stands beside tests. `plain`: it gives names and does nothing else."""
+
+    pieces: Pieces
+    gives: frozenset[str] = frozenset()
+    plain: bool = False
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return words_of(self.pieces)
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A file of tests."""
+
+    path: str
+    tests: tuple[Test, ...] = ()
+    beside: tuple[Beside, ...] = ()
+
+
+def words_of(pieces: Pieces) -> frozenset[str]:
+    """The names in some pieces, those that imports lead to by their parts."""
+    names = {text.removeprefix(".") for kind, text in pieces if kind == NAME}
+    return frozenset(names.union(*(re.split(r"[./#]", text) for kind, text in pieces if kind == TARGET)))

@@ -1,0 +1,252 @@
+"""Which tests of the tree after stand for which of the tree before. Pure.
+
+A test stands for one that is gone if all that this one did is in it, in the same order and about the same things: as it
+was, or with names that the change gives to what they stood for, or with the values of a row of its table. It must be
+new, and have run and passed whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+from proctor.oracle.gaming.change import Language, language_of
+from proctor.oracle.gaming.failed import Failing, failing
+from proctor.oracle.moves import python, scripts
+from proctor.oracle.moves.bodies import NAME, TARGET, VALUE, Beside, Module, Pieces, Statement, Test
+from proctor.oracle.moves.trees import Move, Tree
+
+_READ = (Language.PYTHON, Language.SCRIPT, Language.GO, Language.RUST)
+_WORD = re.compile(r"\w+")
+
+
+def stand_ins(
+    gone: Sequence[str], new: Mapping[str, bool], old: Collection[str], before: Tree, after: Tree
+) -> dict[str, str]:
+    """For ids that are gone the ids of the tests that stand for them, as far as there are any.
+
+    `new` are all ids after, each with whether it passed; `old` all ids before.
+    """
+    move = Move(before, after)
+    was, now = _modules(before), _modules(after)
+    known = _by_id(gone, was, before)
+    fresh = _by_id(list(new), now, after)
+    ids: dict[Test, list[str]] = {}
+    for id, tests in fresh.items():
+        for test in tests:
+            ids.setdefault(test, []).append(id)
+    doubtful = {test for tests in fresh.values() if len(tests) > 1 for test in tests}
+    usable = {
+        test: _Candidate(test, now[test.path], some)
+        for test, some in ids.items()
+        if test not in doubtful and len(some) >= test.ids and all(new[id] and id not in old for id in some)
+    }
+    found = _pair(list(dict.fromkeys(test for tests in known.values() for test in tests)), was, usable, move)
+    return {
+        id: _named(id, found[tests[-1]].ids)
+        for id, tests in known.items()
+        if tests and all(test in found for test in tests)
+    }
+
+
+@dataclass(eq=False)
+class _Candidate:
+    """A test that may stand for others. `taken` says of each of its runs how many of its statements do."""
+
+    test: Test
+    module: Module
+    ids: Sequence[str]
+    taken: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether what is left of the runs that stand for others can only make it fail."""
+        rests = [self.test.runs[at][end:] for at, end in self.taken.items()]
+        known = {p for at, end in self.taken.items() for one in self.test.runs[at][:end] for p in one.pieces}
+        known |= set(self.test.head)
+        return all(
+            one.asserts and all(piece in known for piece in one.pieces if piece[0] == TARGET)
+            for rest in rests
+            for one in rest
+        )
+
+
+def _modules(tree: Tree) -> dict[str, Module]:
+    """The files of a tree that may hold tests."""
+    found = {}
+    for path, text in tree.texts.items():
+        language = language_of(path, text)
+        if language is Language.PYTHON:
+            found[path] = python.read(path, text)
+        elif language in _READ:
+            found[path] = scripts.read(path, text, language, tree)
+    return {path: replace(one, beside=(*one.beside, *_shared(path, found))) for path, one in found.items()}
+
+
+def _shared(path: str, modules: Mapping[str, Module]) -> Iterator[Beside]:
+    """What stands in other files and counts for the tests of one: fixtures, and the tests of a Go package."""
+    folder = PurePosixPath(path).parent
+    for other, module in modules.items():
+        pure = PurePosixPath(other)
+        is_fixtures = path.endswith(".py") and pure.name == "conftest.py" and folder.is_relative_to(pure.parent)
+        if other != path and (
+            is_fixtures or (pure.parent == folder and path.endswith("_test.go") and other.endswith("_test.go"))
+        ):
+            yield from module.beside
+
+
+def _by_id(ids: Iterable[str], modules: Mapping[str, Module], tree: Tree) -> dict[str, list[Test]]:
+    """The tests that ids are the names of; of a file that could not be loaded all its tests."""
+    tests = [test for module in modules.values() for test in module.tests]
+    found: dict[str, list[Test]] = {}
+    for id in ids:
+        hits = [test for test in tests if _is_of(test, id, tree)]
+        nearest = max((len(test.path) for test in hits), default=0)
+        exact = [test for test in hits if _is_exact(test, id)]
+        found[id] = exact or [test for test in hits if len(test.path) == nearest]
+    return found
+
+
+def _is_exact(test: Test, id: str) -> bool:
+    dotted = test.path.removesuffix(".py").replace("/", ".")
+    return id.partition("::")[0] == test.path or id == f"{dotted}.{test.region.name}"
+
+
+def _is_of(test: Test, id: str, tree: Tree) -> bool:
+    if test.region.language is Language.GO:
+        package, _, inside = id.partition("::")
+        here = tree.go_package(test.path) == package
+        return here and (not inside or inside.partition("/")[0] == test.region.name)
+    return failing(test.path, test.region, (id,)) is not Failing.NO
+
+
+def _pair(
+    tests: Sequence[Test], was: Mapping[str, Module], usable: Mapping[Test, _Candidate], move: Move
+) -> dict[Test, _Candidate]:
+    """For tests that are gone those that stand for them."""
+    barred: set[_Candidate] = set()
+    while True:
+        names: dict[str, str] = {}
+        free = [one for one in usable.values() if one not in barred]
+        for one in free:
+            one.taken.clear()
+        found = {}
+        for test in tests:
+            for one in sorted(free, key=lambda one: one.test.region.short != test.region.short):
+                known = _Names(move, dict(names), test, one.test)
+                if _stands(test, one, known, was):
+                    found[test], names = one, known.names
+                    break
+        unsound = {one for one in found.values() if not one.is_sound}
+        if not unsound:
+            return found
+        barred |= unsound
+
+
+def _stands(old: Test, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
+    """Whether a test stands for one that is gone; takes what of it does."""
+    if old.region.language is not one.test.region.language or not old.runs:
+        return False
+    if not known.are_same(old.head, one.test.head):
+        return False
+    taken = dict(one.taken)
+    for run in old.runs:
+        if not _take(run, one.test, taken, known):
+            return False
+    if not _same_beside(was[old.path], one, known, was):
+        return False
+    one.taken.update(taken)
+    return True
+
+
+def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _Names) -> bool:
+    for at, other in enumerate(test.runs):
+        begin = taken.get(at, 0)
+        if run and len(other) - begin >= len(run):
+            trial = known.copy()
+            pairs = zip(run, other[begin:], strict=False)
+            if all(trial.are_same(a.pieces, b.pieces) for a, b in pairs):
+                known.names = trial.names
+                taken[at] = begin + len(run)
+                return True
+    return False
+
+
+def _same_beside(module: Module, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
+    """Whether nothing beside a test makes another one of it."""
+    used = set(one.test.words)
+    spare = []
+    for new in one.module.beside:
+        if any(known.copy().are_same(old.pieces, new.pieces) for old in module.beside):
+            used |= new.words
+        else:
+            spare.append(new)
+    stood = {old.pieces for old in was[one.test.path].beside} if one.test.path in was else set()
+    return all(not new.gives & used and (new.plain or (new.pieces in stood and not new.words & used)) for new in spare)
+
+
+def _named(id: str, ids: Sequence[str]) -> str:
+    """Of the ids of a test the one that ends as another one does."""
+    end = id[len(id.partition("[")[0]) :]
+    return next((one for one in ids if end and one.endswith(end)), ids[0])
+
+
+class _Names:
+    """What names of one test are in the other, as far as they differ."""
+
+    def __init__(self, move: Move, names: dict[str, str], old: Test, new: Test) -> None:
+        self._move = move
+        self.names = names
+        self._old, self._new = old, new
+        self._local: dict[str, str] = {}
+
+    def copy(self) -> _Names:
+        other = _Names(self._move, dict(self.names), self._old, self._new)
+        other._local = dict(self._local)
+        return other
+
+    def are_same(self, old: Pieces, new: Pieces) -> bool:
+        """Whether pieces say the same; keeps the names that differ."""
+        if len(old) != len(new):
+            return False
+        return all(a == b if a[0] not in (NAME, TARGET, VALUE) else self._is_same(a, b) for a, b in _zip(old, new))
+
+    def _is_same(self, old: tuple[str, str], new: tuple[str, str]) -> bool:
+        (kind, a), (other, b) = old, new
+        if kind != other:
+            return False
+        if kind == NAME:
+            return self._is_name(a, b)
+        if kind == VALUE:
+            return a == b or _WORD.sub(lambda word: self.names.get(word[0], word[0]), a) == b
+        told = self._move.same_target(a, b, self._old.region.language)
+        if told is None or not all(self._holds(self.names, *two) for two in told.items()):
+            return False
+        self.names |= told
+        return True
+
+    def _is_name(self, a: str, b: str) -> bool:
+        if a in self._old.own and b in self._new.own:
+            if not self._holds(self._local, a, b):
+                return False
+            self._local[a] = b
+            return True
+        if a.startswith(".") and b.startswith("."):
+            a, b = a[1:], b[1:]
+        if a == b:
+            return self.names.get(a, a) == b
+        if not (self._holds(self.names, a, b) and (a in self.names or self._move.same_name(a, b))):
+            return False
+        self.names[a] = b
+        return True
+
+    @staticmethod
+    def _holds(names: Mapping[str, str], a: str, b: str) -> bool:
+        """Whether a pair goes with those that are known."""
+        return names.get(a, b) == b and all(a == one for one, other in names.items() if other == b)
+
+
+def _zip(old: Pieces, new: Pieces) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    return zip(old, new, strict=True)

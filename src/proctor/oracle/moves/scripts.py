@@ -1,0 +1,239 @@
+"""Tests in JavaScript, TypeScript, Go and Rust as values to compare, by their tokens."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from proctor.oracle.gaming.change import Language
+from proctor.oracle.gaming.imports import usual
+from proctor.oracle.gaming.regions import Region, regions
+from proctor.oracle.gaming.tokens import Token, closing, lexed
+from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
+from proctor.oracle.moves.trees import Tree
+
+_GOES_ON = frozenset(". , ? : && || + - * = == != === !== => := else ) ] } |".split())  # noqa: SIM905 - a list to read
+_GOES_ON_AFTER = _GOES_ON - {")", "]", "}"}
+_DECLARES = frozenset({"const", "let", "var", "function", "class", "type", "interface", "enum", "func", "fn", "struct",
+                       "static", "mod", "trait", "impl", "use"})  # fmt: skip
+_HEADS = ("describe", "suite", "context")
+_GROUPS = {"it": "test", "specify": "test"}
+_RUNS_UNASKED = ("init", "TestMain")
+_VERSION = re.compile(r"v\d+")
+_NO_ASSERTION = frozenset({"=>", "=", ":=", "function", "func", "await"})
+
+
+def read(path: str, text: str, language: Language, tree: Tree) -> Module:
+    """The tests of a file, and what stands beside them."""
+    text = usual(text, language)
+    tokens = lexed(text, language)
+    found = [one for one in regions(text, language) if one.name and one.tokens]
+    if not found and language is not Language.GO:
+        return Module(path)
+    places = {id(token): at for at, token in enumerate(tokens)}
+    left_out = set(_groups(tokens)) if language is Language.SCRIPT else set[int]()
+    for one in found:
+        left_out |= set(range(places[id(one.tokens[0])], places[id(one.tokens[-1])] + 1))
+    rest = list(split([token for at, token in enumerate(tokens) if at not in left_out]))
+    bound: dict[str, str] = {}
+    beside = []
+    for said in rest:
+        names = dict(_imported(said, path, language))
+        bound |= names
+        if not names and (other := _besides(said, language)) is not None:
+            beside.append((said, other))
+    written = tuple(Beside(tuple(pieces(said, bound)), gives, plain) for said, (gives, plain) in beside)
+    head = _package(path, tokens, language, tree)
+    return Module(path, tuple(_test(path, one, bound, head) for one in found), written)
+
+
+def _package(path: str, tokens: Sequence[Token], language: Language, tree: Tree) -> tuple[Piece, ...]:
+    """What tests inside of a package test without an import."""
+    name = tokens[1].text if language is Language.GO and len(tokens) > 1 else "_test"
+    return () if name.endswith("_test") else ((TARGET, f"{tree.go_package(path)}#"),)
+
+
+def _groups(tokens: Sequence[Token]) -> Iterator[int]:
+    """The places of what puts tests in groups, without what is in these."""
+    for at in range(len(tokens) - 1):
+        if tokens[at].text not in _HEADS or (at and tokens[at - 1].text == "."):
+            continue
+        opening = next((n for n in range(at + 1, min(at + 6, len(tokens))) if tokens[n].text == "("), 0)
+        end = closing(tokens, opening)
+        body = next((n for n in range(opening, min(end, opening + 20)) if tokens[n].text == "{" and n > opening + 1), 0)
+        if opening and body and tokens[opening + 1].text.startswith("s:"):
+            inner = closing(tokens, body)
+            yield from range(at, body + 1)
+            yield from range(inner - 1, end)
+
+
+def split(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
+    """Tokens as statements, each with all that is in it."""
+    here: list[Token] = []
+    depth = 0
+    for token in tokens:
+        text = "" if token.value else token.text
+        if here and depth == 0 and token.line > here[-1].line:
+            last = "" if here[-1].value else here[-1].text
+            if text not in _GOES_ON and last not in _GOES_ON_AFTER:
+                yield tuple(here)
+                here = []
+        if text == ";" and depth == 0:
+            if here:
+                yield tuple(here)
+            here = []
+            continue
+        depth = max(0, depth + (text in ("(", "[", "{")) - (text in (")", "]", "}")))
+        here.append(token)
+    if here:
+        yield tuple(here)
+
+
+def pieces(tokens: Sequence[Token], bound: Mapping[str, str], own: Collection[str] = ()) -> Iterator[Piece]:
+    """Tokens as pieces; `bound` are the names that imports give, `own` those that are given here."""
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        at += 1
+        if token.value:
+            yield VALUE, token.text
+        elif token.text == "." and at < len(tokens) and tokens[at].is_word:
+            yield NAME, f".{tokens[at].text}"
+            at += 1
+        elif token.is_word and token.text in bound and token.text not in own:
+            target = bound[token.text]
+            if target.endswith("#") and at + 1 < len(tokens) and tokens[at].text == "." and tokens[at + 1].is_word:
+                target += tokens[at + 1].text
+                at += 2
+            yield TARGET, target
+        elif token.is_word:
+            yield NAME, token.text
+        else:
+            yield SIGN, token.text
+
+
+# --- what stands beside tests ---------------------------------------------------------------------
+
+
+def _imported(said: Sequence[Token], path: str, language: Language) -> Iterator[tuple[str, str]]:
+    """The names that an import gives, each with where it leads."""
+    texts = [token.text for token in said]
+    if language is Language.GO and texts[0] == "import":
+        for at, token in enumerate(said):
+            if token.text.startswith("s:"):
+                module = token.text[2:]
+                parts = [part for part in module.split("/") if not _VERSION.fullmatch(part)]
+                alias = texts[at - 1] if said[at - 1].is_word and at > 1 else parts[-1] if parts else module
+                yield alias, f"{module}#"
+    elif language is Language.SCRIPT and (module_at := _module(texts)):
+        module = texts[module_at][2:]
+        if module.startswith("."):
+            module = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
+        end = texts.index("from") if "from" in texts and texts[0] == "import" else module_at - 3
+        inside, at = False, 1
+        while at < end:
+            if said[at].text in ("{", "}"):
+                inside = said[at].text == "{"
+            elif texts[at] == "*" and at + 2 < end:
+                yield texts[at + 2], f"{module}#"
+                at += 2
+            elif said[at].is_word and texts[at] != "type":
+                leaf = texts[at] if inside else "default" if texts[0] == "import" else ""
+                is_other = at + 2 < end and texts[at + 1] in ("as", ":")
+                at += 2 if is_other else 0
+                yield texts[at], f"{module}#{leaf}"
+            at += 1
+
+
+def _module(texts: Sequence[str]) -> int:
+    """The place of the module that a statement imports; 0 where it is no plain import."""
+    if texts[0] == "import" and "from" in texts:
+        at = texts.index("from") + 1
+    elif texts[0] in ("const", "let", "var") and "require" in texts:
+        at = texts.index("require") + 2
+        if texts[at + 1 :] != [")"] or texts[at - 3] != "=":
+            return 0
+    else:
+        return 0
+    return at if at < len(texts) and texts[at].startswith("s:") else 0
+
+
+def _besides(said: Sequence[Token], language: Language) -> tuple[frozenset[str], bool] | None:
+    """The names that a statement gives, and whether it does no more; None for one that says nothing."""
+    texts = [token.text for token in said]
+    if texts[0] in ("package", "}", ")") or (len(said) == 1 and said[0].value):
+        return None
+    while texts[0] in ("export", "async", "pub", "default", "declare") and len(texts) > 1:
+        texts, said = texts[1:], said[1:]
+    words = frozenset(token.text for token in said if token.is_word)
+    if texts[0] not in _DECLARES:
+        return words, False
+    if texts[0] in ("function", "func", "fn", "class", "type", "interface"):
+        at = closing(said, 1) if texts[0] == "func" and texts[1:2] == ["("] else 1
+        name = texts[at] if at < len(texts) else ""
+        return frozenset({name}), name not in _RUNS_UNASKED
+    if texts[0] in ("const", "let", "var", "static") and "(" not in texts and "." not in texts:
+        return own_names(said) or words, True
+    return words, True
+
+
+def own_names(tokens: Sequence[Token]) -> frozenset[str]:
+    """The names that some tokens give."""
+    found: set[str] = set()
+    for at, token in enumerate(tokens):
+        if token.text in ("const", "let", "var", "mut") and at + 1 < len(tokens):
+            end = closing(tokens, at + 1) if tokens[at + 1].text in ("{", "[", "(") else at + 2
+            found |= {one.text for one in tokens[at + 1 : end] if one.is_word}
+        elif token.text == ":=":
+            back = at - 1
+            while back >= 0 and (tokens[back].is_word or tokens[back].text == ","):
+                if tokens[back].text in ("if", "for", "switch") or tokens[back].line < token.line:
+                    break
+                found.add(tokens[back].text)
+                back -= 1
+        elif token.text == "=>" and at:
+            begin = at - 1
+            while tokens[at - 1].text == ")" and begin > 0 and closing(tokens, begin) != at:
+                begin -= 1
+            found |= {one.text for one in tokens[begin:at] if one.is_word}
+    return frozenset(found - {","})
+
+
+# --- tests ----------------------------------------------------------------------------------------
+
+
+def _test(path: str, region: Region, bound: Mapping[str, str], head: tuple[Piece, ...]) -> Test:
+    before, body = _parts(region)
+    own = own_names(region.tokens)
+    run = tuple(Statement(tuple(pieces(said, bound, own)), _only_fails(said)) for said in split(body))
+    return Test(path, region, (*head, *pieces(before, bound, own)), (run,), own)
+
+
+def _parts(region: Region) -> tuple[list[Token], Sequence[Token]]:
+    """What a test begins with, without its name, and its body."""
+    tokens = region.tokens
+    name = next((n for n, one in enumerate(tokens) if one.text in (f"s:{region.name}", region.name)), 0)
+    start, end = name + 1, len(tokens)
+    if region.language is Language.SCRIPT:
+        opened = next((n for n in range(start, end) if tokens[n].text in ("=>", "function")), end)
+        if opened < end and tokens[opened].text == "=>" and tokens[opened + 1].text != "{":
+            return [*_begin(tokens[:name]), *tokens[start:opened]], tokens[opened + 1 : end - 1]
+        start = opened
+    opening = next((n for n in range(start, end) if tokens[n].text == "{"), end)
+    last = closing(tokens, opening) if opening < end else end
+    return [*_begin(tokens[:name]), *tokens[name + 1 : opening], *tokens[last:]], tokens[opening + 1 : last - 1]
+
+
+def _begin(tokens: Sequence[Token]) -> Iterator[Token]:
+    for token in tokens:
+        usual_name = _GROUPS.get(token.text, token.text)
+        yield Token(usual_name, usual_name, token.line, token.value) if usual_name != token.text else token
+
+
+def _only_fails(said: Sequence[Token]) -> bool:
+    """Whether a statement asserts and does nothing else."""
+    if any(token.text in _NO_ASSERTION for token in said):
+        return False
+    first, *rest = [token.text for token in said[:3]]
+    return first in ("expect", "assert", "require") and rest[:1] in (["("], ["."])
