@@ -19,6 +19,7 @@ from proctor.oracle.bench import CheckResult
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.toolchains import discovery, mentions
 from proctor.oracle.toolchains.commands import is_python, trial
+from proctor.oracle.toolchains.tools import LINTERS
 from proctor.oracle.toolchains.unfetched import unfetched
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import run
@@ -48,9 +49,8 @@ _GO_MODULE = re.compile(rb"^module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
 _WORD = re.compile(r"[\w.+-]+")
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "Cargo.toml", "go.mod")
 
-_TOOLS = frozenset(
-    """bandit behave black build coverage flake8 isort mkdocs mypy nose2 nox pip_audit pre_commit pycodestyle pydocstyle
-    pyflakes pylint pyright pytest robot ruff sphinx tox twine vulture yapf""".split()  # noqa: SIM905 - a list to read
+_TOOLS = LINTERS | frozenset(
+    "behave build coverage mkdocs nose2 nox pip_audit pre_commit pytest robot sphinx tox twine".split()  # noqa: SIM905
 )
 """What no task is to bring, also where it speaks of it."""
 

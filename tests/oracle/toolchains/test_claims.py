@@ -43,6 +43,14 @@ from proctor.oracle.toolchains import claims
         ("sh -c '. qa/env; app'", "qa/env"),
         ("bats qa/cli.bats", "qa/cli.bats"),
         ("sh -c './app | awk -f tools/sum.awk'", "tools/sum.awk"),
+        ("uv run check.py", "check.py"),
+        ("prove -l t/add.t", "t/add.t"),
+        ("sh -c 'D=qa; sh $D/all ${D}/x'", "qa/all"),
+        ("node -e \"require('./qa/check.js')\"", "qa/check.js"),
+        ("sh -c 'python - <<E\nfrom qa import check\nE'", "qa/check.py"),
+        ("sh -c 'sqlite3 db < tests/check.sql | grep ok'", "tests/check.sql"),
+        ("check-jsonschema --schemafile tests/out.json out.json", "tests/out.json"),
+        ("sh -c 'cd ci && make -f rules t'", "ci/rules"),
     ],
 )
 def test_a_check_claims_what_judges(line: str, path: str) -> None:
@@ -66,6 +74,9 @@ def test_a_check_claims_what_judges(line: str, path: str) -> None:
         "cargo run --bin app",
         "go run ./cmd/app tests",
         "go vet ./...",
+        "sh -c 'npx prettier --check tests/run.js; ./app > tests/out.txt'",
+        "sh -c '[ ! -e test_all.py ] && ./app'",
+        "python -c 'import os; assert not os.path.exists(\"tests/old.py\")'",
     ],
 )
 def test_and_nothing_that_may_be_the_work(line: str) -> None:

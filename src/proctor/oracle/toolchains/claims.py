@@ -39,8 +39,15 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _LOOKS = re.compile(r"\bassert\b|[=!]=|\bprint\b")
 """Code that judges by itself what it imports."""
 _COMPARING = frozenset({"diff", "cmp", "comm"})
-_RUNNING = re.compile(r"bats|tsx|ts-node|julia|elixir|java|groovy|swift|dart|[gmn]?awk|jq|sed")
+_RUNNING = re.compile(
+    r"bats|tsx|ts-node|julia|elixir|java|groovy|swift|dart|[gmn]?awk|jq|sed|prove|expect|hurl|k6|ansible-playbook"
+)
 """Programs with a script or a filter as the first file among their words."""
+_READ = re.compile(
+    r"(?<!<)<[ \t]*(?:\./)?([\w./-]+)|--(?:schema\w*|spec|rules|expect\w*|baseline|reference|golden)[= \t]+([\w./-]+)"
+)
+"""What a command reads, or is told to hold something against."""
+_SET = re.compile(r"(?<![\w$])(\w+)=([\w./-]+)")
 DATA = (".txt", ".out", ".csv", ".tsv", ".log", ".xml", ".html", ".golden", ".expected", ".stdout")
 """Endings of files that are compared with, and name no others."""
 _BUILDING = re.compile(r"[gm]?make|just|task|ninja|ant|tox|nox|rake|scons|doit|waf|mvnw?|gradlew?|cmake|invoke|inv")
@@ -55,8 +62,9 @@ def named(argv: Sequence[str]) -> set[str]:
     """The paths that a check's command names as its own, there or not, normalised; those with `*` are patterns."""
     text, told = " ".join(argv), " ; ".join(argv if runs_scripts(argv) else _lines(argv))
     found = {path for path in named_paths(argv) if "*" not in path} | mentions.expected(text)
-    found |= mentions.scripts(told) | mentions.imported(told)
+    found |= mentions.scripts(told) | mentions.imported("\n".join(argv))
     bases = {"", *sorted(gone_to(text))[:_MOST_FOLDERS]}
+    found |= set(filter(judges, _below(bases, ["".join(found) for found in _READ.findall(text)])))
     path: list[str] = []
     for words in _commands(argv, _DEEPEST):
         path += [word for word in words if word.startswith("PATH=") and word not in path]
@@ -93,7 +101,9 @@ def _commands(argv: Sequence[str], depth: int) -> Iterator[list[str]]:
 
 
 def _split(line: str) -> Iterator[list[str]]:
-    """The words of each simple command, without what it reads and writes."""
+    """The words of each simple command, without what it reads and writes, and with plain variables put in."""
+    for name, value in _SET.findall(line)[:_MOST_FOLDERS]:
+        line = line.replace(f"${{{name}}}", value) if f"${{{name}}}" in line else re.sub(rf"\${name}\b", value, line)
     lexer = shlex.shlex(line, posix=True, punctuation_chars=_BETWEEN + "<>")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:

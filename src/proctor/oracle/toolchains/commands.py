@@ -207,7 +207,8 @@ def own_scripts(argv: Sequence[str]) -> Iterator[str]:
     """The program of the workspace that an argv starts, and the script that it hands to an interpreter."""
     at = program_at(argv)
     for program in argv[at : at + 1]:
-        yield from [program] if "/" in program else (f"{folder}/{program}" for folder in _path(argv[:at]))
+        is_place = "/" in program or program.endswith(".py")  # `uv run check.py`
+        yield from [program] if is_place else (f"{folder}/{program}" for folder in _path(argv[:at]))
     interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
     if interpreter is not None and (script := script_of(argv[interpreter + 1 :])):
         yield script

@@ -15,6 +15,7 @@ from posixpath import normpath
 
 from proctor.oracle.toolchains.modules import taken_in
 from proctor.oracle.toolchains.owners import is_of_checks, judges
+from proctor.oracle.toolchains.tools import LINTERS
 
 LIMIT = 256 << 10
 """Bytes of a file that are looked through."""
@@ -72,12 +73,12 @@ _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _COMPARES = re.compile(r"(?:^|[\s;&|(!])(?:diff|cmp|comm)((?:[ \t]+[^\s;&|()<>]+)+)")
 _ASKED = re.compile(
     r"""(?:(?:^|[\s;&|(!"'])(?:test|\[\[?)|\s-[ao])[ \t]+(?:![ \t]+)?-[a-zA-Z][ \t]+[^\s\];&|]+"""
-    r"""|(?:^|[\s;&|(!"'])(?:rm|unlink|ls)(?:[ \t]+[^\s;&|]+)+"""
+    rf"""|(?:^|[\s;&|(!"'])(?:rm|unlink|ls|{"|".join(sorted(LINTERS))})(?:[ \t]+[^\s;&|"']+)+"""
     r"""|\b(?:l?exists|is(?:file|dir|link)|(?:exists|access|unlink|rm)Sync|unlink|remove)\([ \t]*["'][^"'\n]+["']"""
     r"""|["'][^"'\n]+["'][ \t]*\)\.(?:exists|is_file|is_dir|unlink)\b""",
     re.MULTILINE,
 )
-"""Where it is asked whether a file is there, or where it is removed."""
+"""Where it is asked whether a file is there, or where it is removed or read by a linter."""
 _TESTS = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+\w*Test|(?:describe|it|test)\()", re.MULTILINE)
 """What a runner collects: helpers of tests may come and grow with the work."""
 _HELPS = re.compile(r"(?:.*_)?(?:helpers?|harness|assert(?:s|ions?)?|test_?(?:lib|utils?|support))(?:_.*)?")

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from proctor.journal.events import CheckFact
 from proctor.oracle.toolchains.commands import find_runner, own_scripts
 
-_FOLDERS = re.compile(r"\.?(?:ci|github)|tests?|__tests__|checks?|specs?|e2e|tools?|scripts?|hack|qa")
+_FOLDERS = re.compile(r"\.?(?:ci|github)|tests?|__tests__|checks?|specs?|e2e|tools?|scripts?|hack|qa|x?t")
 _JUDGING = re.compile(
     r"accept(?:ance|ed)?|assert(?:s|ions?)?|assess(?:ment|or)?|audit(?:or)?|bench(?:mark)?s?|check(?:s|er|ers|ing)?|ci"
     r"|compar(?:e|er|ison|ator)|confirm|e2e|eval(?:uate|uation|uator)?|expect(?:ed|ations?)?|golden|grad(?:e|er|ing)"

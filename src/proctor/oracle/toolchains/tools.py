@@ -35,6 +35,13 @@ _SYSTEM = re.compile(
     r"|mvn|java|git|timeout|uv|poetry|pdm|hatch|true|false|test|cat|cmp|diff|[ef]?grep|g?sed|[gm]?awk|find|xargs|sort"
     r"|head|tail|wc|tr|echo|printf|expr|jq|curl"
 )
+LINTERS = frozenset(
+    """autopep8 bandit biome black clang-format clang-tidy codespell cppcheck djlint eslint flake8 gofmt golangci-lint
+    hadolint isort ktlint markdownlint markdownlint-cli2 mypy phpcs phpstan prettier psalm pycodestyle
+    pydocstyle pyflakes pylint pyright rubocop ruff rustfmt shellcheck shfmt sqlfluff standard staticcheck
+    stylelint swiftlint tsc typos vulture yamllint yapf""".split()  # noqa: SIM905 - a list to read
+)
+"""Programs that look at the files that they are told of, and run none of them."""
 
 _ELSEWHERE = re.compile(
     r"(?:file|link|portal|patch|npm|git\S*|https?|ssh|github|gitlab|bitbucket|workspace):|[./~]|\w[\w.-]*/"
