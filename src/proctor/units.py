@@ -104,11 +104,11 @@ def parse_percent(written: Written) -> int:
 
 
 def format_duration(ms: int) -> str:
-    """`42m`, `1h30m`, `2d4h`, `850ms`: the two largest units that are not zero."""
+    """`42m`, `1h30m`, `24h`, `2d4h`, `850ms`: the two largest units that are not zero, days from two on."""
     if ms < 1_000:
         return f"{ms}ms" if ms else "0s"
     parts, rest = [], ms
-    for name in ("d", "h", "m", "s"):
+    for name in ("d", "h", "m", "s")[ms < 2 * _TIMES["d"] :]:
         count, rest = divmod(rest, _TIMES[name])
         if count:
             parts.append(f"{count}{name}")

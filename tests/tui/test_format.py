@@ -58,10 +58,12 @@ def test_a_limit_of_whole_dollars_has_no_cents_and_what_was_spent_has() -> None:
     assert fmt.limit(Dimension.COST, 2_500_000) == "$2.50"
 
 
-def test_exact_amounts_lose_no_digit() -> None:
-    assert fmt.exact(Dimension.COST, 14_602_310) == "$14.602310"
-    assert fmt.exact(Dimension.TOKENS, 812_345) == "812,345"
-    assert fmt.exact(Dimension.WALL_CLOCK, 9_667_008) == "2:41:07.008"
+def test_full_amounts_have_every_count_and_no_digit_that_nobody_reads() -> None:
+    assert fmt.full(Dimension.TOKENS, 812_345) == "812,345"
+    assert fmt.full(Dimension.COST, 14_602_310) == "$14.60"
+    assert fmt.full(Dimension.WALL_CLOCK, 31_816) == "31s"
+    assert fmt.full(Dimension.ELAPSED, 86_400_000) == "24h"
+    assert fmt.full(Dimension.BYTES_WRITTEN, 20_971_520) == "20M"
 
 
 @given(share=some.floats(0, 3), room=some.integers(6, 200))

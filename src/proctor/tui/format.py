@@ -32,14 +32,14 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 
 
 def short_time(ms: int) -> str:
-    """`48s`, `42m`, `1h05m`, `2d4h`: no finer than a person looks."""
+    """`48s`, `42m`, `1h05m`, `24h`, `2d4h`: no finer than a person looks."""
     seconds = max(0, ms) // 1000
     if seconds < 60:
         return f"{seconds}s"
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
     if minutes < 60:
         return f"{minutes}m"
-    if hours < 24:
+    if days < 2:
         return f"{hours}h{minutes % 60:02d}m" if minutes % 60 else f"{hours}h"
     return f"{days}d{hours % 24}h" if hours % 24 else f"{days}d"
 
@@ -86,14 +86,10 @@ def limit(dimension: Dimension, value: int) -> str:
     return amount(dimension, value).removesuffix(".00")
 
 
-def exact(dimension: Dimension, value: int) -> str:
-    """Every digit there is."""
-    if dimension in _TIMES:
-        seconds, ms = divmod(value, 1000)
-        return f"{seconds // 3600}:{seconds % 3600 // 60:02d}:{seconds % 60:02d}.{ms:03d}"
-    if dimension is Dimension.COST:
-        return f"${value // 1_000_000:,}.{value % 1_000_000:06d}"
-    return f"{value:,}" + ((" byte" if value == 1 else " bytes") if dimension is Dimension.BYTES_WRITTEN else "")
+def full(dimension: Dimension, value: int) -> str:
+    """An amount where there is room for it: counts to the last digit, the rest as fine as a person reads it."""
+    counts = dimension not in (*_TIMES, Dimension.COST, Dimension.BYTES_WRITTEN)
+    return f"{value:,}" if counts else units.format_amount(dimension, value)
 
 
 def percent(used: int, of: int) -> str:

@@ -293,3 +293,4 @@ class Operator:
                 given(text)
 
         self._app.push_screen(prompt, closed)
+        self._app.session.show()  # other keys work now, also where the session was not in front

@@ -1,4 +1,4 @@
-"""The budget in full: every dimension, every digit, where each figure came from and what happens at its ceiling."""
+"""The budget in full: every dimension, where each figure came from and what happens at its ceiling."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ def dimensions(view: View) -> list[Dimension]:
     return limited + [dimension for dimension in Dimension if dimension in view.figures and dimension not in limited]
 
 
+def fullest(view: View) -> int:
+    """The row that there is most reason to look at: what is used up, else what is nearest to its ceiling."""
+    shares = {gauge.dimension: gauge.share for gauge in gauges.read(view)}
+    first = view.ceiling or max(shares, key=lambda dimension: shares[dimension], default=None)
+    shown = dimensions(view)
+    return shown.index(first) if first in shown else 0
+
+
 def table(view: View, room: int, cursor: int) -> list[Line]:
     """A heading and a row a dimension; columns are dropped whole from the right."""
     state = view.state
@@ -29,7 +37,7 @@ def table(view: View, room: int, cursor: int) -> list[Line]:
     for dimension in dimensions(view):
         gauge, figure = read.get(dimension), view.figures.get(dimension)
         role = fmt.LEVEL_ROLE[gauge.level] if gauge else Role.DIM
-        used = "unknown" if gauge and gauge.used is None else fmt.exact(dimension, figure.used if figure else 0)
+        used = "unknown" if gauge and gauge.used is None else fmt.full(dimension, figure.used if figure else 0)
         ceiling = next((c for c in state.ceilings if c.dimension is dimension), None)
         rate, left = view.rate("burn", dimension), view.rate("exhaustion", dimension) if view.settled else None
         raised, reserved = (
@@ -39,7 +47,7 @@ def table(view: View, room: int, cursor: int) -> list[Line]:
         rows.append([
             (fmt.LABEL[dimension], Role.TEXT),
             (used, Role.TEXT),
-            (fmt.exact(dimension, gauge.limit) if gauge else "no ceiling", Role.DIM),
+            (fmt.full(dimension, gauge.limit) if gauge else "no ceiling", Role.DIM),
             (fmt.percent(gauge.used, gauge.limit) if gauge and gauge.used is not None else "", role),
             (fmt.LEVEL[gauge.level] if gauge else "", role),
             (str(figure.source) if figure else "", Role.DIM),

@@ -33,6 +33,12 @@ class Budget(ModalScreen[None]):
         super().__init__()
         self._cursor = 0
 
+    def on_mount(self) -> None:
+        self._cursor = budget.fullest(self.proctor.view)
+
+    def on_screen_resume(self) -> None:
+        self.proctor.session.show()
+
     @property
     def proctor(self) -> ProctorApp:
         return cast("ProctorApp", self.app)
@@ -49,8 +55,9 @@ class Budget(ModalScreen[None]):
         return ("esc", "close"), ("↑ ↓", "choose"), *extend
 
     def show(self) -> None:
-        """The session has moved."""
-        self.query_one(Lines).update()
+        """The session has moved, perhaps before there is anything on this screen."""
+        for table in self.query(Lines):
+            table.update()
 
     def action_move(self, by: int) -> None:
         last = len(budget.dimensions(self.proctor.view)) - 1

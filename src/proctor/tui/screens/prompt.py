@@ -66,8 +66,9 @@ class Prompt(ModalScreen[str | None]):
         self.query_one(Input).focus()
 
     def show(self) -> None:
-        """The session has moved."""
-        self.query_one("#prompt-hint", Lines).update()
+        """The session has moved, perhaps before there is anything on this screen."""
+        for hint in self.query("#prompt-hint").results(Lines):
+            hint.update()
 
     def on_input_changed(self, _: Input.Changed) -> None:
         self._say("")
