@@ -16,6 +16,7 @@ from itertools import pairwise
 from proctor.oracle.toolchains import mentions
 from proctor.oracle.toolchains.commands import (
     find_runner,
+    is_interpreter,
     is_python,
     named_paths,
     own_scripts,
@@ -34,7 +35,7 @@ _KEYWORDS = frozenset(
 )
 _DEEPEST, _MOST_FOLDERS = 3, 30
 _MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
-_CODE_OPTION = re.compile(r"-[A-Za-z]*c")
+_CODE_OPTION = re.compile(r"-[A-Za-z]*[ce]")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _LOOKS = re.compile(r"\bassert\b|[=!]=|\bprint\b")
 """Code that judges by itself what it imports."""
@@ -95,15 +96,17 @@ def _commands(argv: Sequence[str], depth: int) -> Iterator[list[str]]:
     while words and words[0] in _KEYWORDS:
         words.pop(0)
     yield words
+    other = next((at for at, word in enumerate(argv) if is_interpreter(word) and not _SHELL.fullmatch(word)), len(argv))
+    code = {word for option, word in pairwise(argv[other:]) if _CODE_OPTION.fullmatch(option)}
     for line in _lines(argv) if depth else ():
-        for inner in _split(line):
+        for inner in _split(line) if line not in code else ():
             yield from _commands(inner, depth - 1)
 
 
 def _split(line: str) -> Iterator[list[str]]:
     """The words of each simple command, without what it reads and writes, and with plain variables put in."""
     for name, value in _SET.findall(line)[:_MOST_FOLDERS]:
-        line = line.replace(f"${{{name}}}", value) if f"${{{name}}}" in line else re.sub(rf"\${name}\b", value, line)
+        line = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", value, line)
     lexer = shlex.shlex(line, posix=True, punctuation_chars=_BETWEEN + "<>")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:

@@ -209,7 +209,7 @@ def own_scripts(argv: Sequence[str]) -> Iterator[str]:
     for program in argv[at : at + 1]:
         is_place = "/" in program or program.endswith(".py")  # `uv run check.py`
         yield from [program] if is_place else (f"{folder}/{program}" for folder in _path(argv[:at]))
-    interpreter = next((at for at, word in enumerate(argv) if _INTERPRETERS.fullmatch(_name(word))), None)
+    interpreter = next((at for at, word in enumerate(argv) if is_interpreter(word)), None)
     if interpreter is not None and (script := script_of(argv[interpreter + 1 :])):
         yield script
 
@@ -378,6 +378,11 @@ def _without_options(words: Sequence[str]) -> list[str]:
 def is_python(word: str) -> bool:
     """Whether a word of an argv names an interpreter of Python."""
     return bool(_PYTHON.fullmatch(_name(word)))
+
+
+def is_interpreter(word: str) -> bool:
+    """Whether a word of an argv names a program that runs scripts."""
+    return bool(_INTERPRETERS.fullmatch(_name(word)))
 
 
 def is_of_python(word: str) -> bool:
