@@ -10,7 +10,9 @@ import pytest
 from proctor.contract.model import Contract
 from proctor.doors.gateway.providers.exchange import Exchange
 from proctor.journal import events as ev
-from proctor.supervisor.looping import MOST_OPEN, LoopWatch
+from proctor.supervisor.desk import Desk
+from proctor.supervisor.listening import Listener
+from proctor.supervisor.looping import MOST_OPEN
 from proctor.supervisor.session import Session
 from proctor.words import IterationEnd, Light, LoopRule
 from proctor.worker.base import Result, Tool
@@ -33,7 +35,8 @@ class Stage:
             append=self.rows.append,
             end_worker=lambda how, detail: self.ended.append((how, detail)),
         )
-        self.watch = LoopWatch(cast(Session, session), 4, 1)
+        intent = ev.IterationStarted(iteration=4, task=1, key="k")
+        self.watch = Listener(cast(Session, session), cast(Desk, None), intent).circles
 
     def call(self, path: str, output: str = "x", *, ok: bool = True, name: str = "") -> None:
         self.watch.called(Tool("read", {"path": path}, name))

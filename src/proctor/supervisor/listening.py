@@ -17,6 +17,7 @@ from proctor.supervisor.looping import LoopWatch
 from proctor.supervisor.running import Running
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
+from proctor.words import IterationEnd, Light
 from proctor.worker.base import (
     Ask,
     Claim,
@@ -48,7 +49,8 @@ class Listener:
         self._intent = intent
         self._agent = policies.is_agent(s.terms.contract)
         self._estimated = policies.is_estimated(s.terms.contract)
-        self.circles = LoopWatch(s, intent.iteration, intent.task)
+        times = s.terms.contract.progress.plateau.loops
+        self.circles = LoopWatch(intent.iteration, intent.task, times, self._circling, whole=self._agent)
 
     def on_line(self, source: str, line: bytes, events: tuple[WorkerEvent, ...]) -> None:
         running = self._s.running
@@ -109,6 +111,12 @@ class Listener:
                 self._desk.withdrawn()
                 if not event.ok and event.why:
                     running.last_error = safe_line(event.why, 500)
+
+    def _circling(self, seen: ev.LoopSeen) -> None:
+        """A rule warns; the first one that fires ends the iteration."""
+        self._s.append(seen)
+        if seen.light is Light.FIRING:
+            self._s.end_worker(IterationEnd.LOOPING, f"{seen.rule}: {', '.join(seen.evidence[:2])}")
 
     def _claimed(self, task: ev.TaskId) -> TaskState | None:
         """The task that is meant; a worker knows its id as text, from `$PROCTOR_TASK`."""

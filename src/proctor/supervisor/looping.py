@@ -1,18 +1,16 @@
-"""Watches a running worker for circles: each rule warns once, and the first that fires ends the iteration."""
+"""Watches a running worker for circles: each rule warns once and fires once."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from proctor.doors.gateway.providers.exchange import Exchange
 from proctor.journal import events as ev
 from proctor.progress import loops
-from proctor.supervisor import policies
-from proctor.supervisor.session import Session
-from proctor.words import IterationEnd, Light, LoopRule
+from proctor.words import Light, LoopRule
 from proctor.worker import tools
 from proctor.worker.base import Result, Tool
 
@@ -31,11 +29,16 @@ class _Open:
 
 @dataclass(slots=True)
 class LoopWatch:
-    """The calls of one iteration, as its worker tells them."""
+    """The calls of one iteration, as its worker tells them; `told` hears of each rule that warns or fires.
 
-    session: Session
+    `whole`: the worker tells every call, so that nothing is to be learned of them at the gateway.
+    """
+
     iteration: int
     task: ev.TaskId
+    times: Mapping[LoopRule, int]
+    told: Callable[[ev.LoopSeen], object]
+    whole: bool = False
     _circles: loops.Circles = loops.NONE
     _open: dict[str, _Open] = field(default_factory=dict)
     _names: count[int] = field(default_factory=count)
@@ -88,7 +91,7 @@ class LoopWatch:
     def exchanged(self, calls: Sequence[Exchange]) -> None:
         """Calls of one answer and what they came to, as the gateway sees them: of workers that need not say it, or say
         something else."""
-        if policies.is_agent(self.session.terms.contract):
+        if self.whole:
             return
         news = [one for one in calls if one.id not in self._exchanged]
         ms = round(1000 * (time.monotonic() - self._answered))
@@ -112,12 +115,11 @@ class LoopWatch:
         self._judge(self._circles)
 
     def _judge(self, circles: loops.Circles) -> None:
-        s = self.session
-        found = loops.judge(circles, s.terms.contract.progress.plateau.loops)
+        found = loops.judge(circles, self.times)
         if found is None or (found.rule, found.light) in self._told:
             return
         self._told.add((found.rule, found.light))
-        s.append(
+        self.told(
             ev.LoopSeen(
                 iteration=self.iteration,
                 task=self.task,
@@ -127,5 +129,3 @@ class LoopWatch:
                 evidence=found.evidence,
             )
         )
-        if found.light is Light.FIRING:
-            s.end_worker(IterationEnd.LOOPING, f"{found.rule}: {', '.join(found.evidence[:2])}")

@@ -7,20 +7,20 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from proctor.budget.thresholds import Binding
 from proctor.journal import events as ev
 from proctor.journal.stream import StreamWriter
 from proctor.repository.planted import Before
 from proctor.sandbox.points import Vigil
 from proctor.sandbox.running import late
 from proctor.supervisor.authors import Hands
+from proctor.supervisor.looping import LoopWatch
 from proctor.words import IterationEnd
 from proctor.worker.process import Worker
 from proctor.workspace.blast import LiveBlast
 
 if TYPE_CHECKING:  # a server takes half of what `run` needs to start
     from proctor.doors.gateway.server import Gateway
-    from proctor.supervisor.looping import LoopWatch
-    from proctor.supervisor.session import Refused
 
 
 def is_later(changed: int | None, since: int) -> bool:
@@ -28,6 +28,17 @@ def is_later(changed: int | None, since: int) -> bool:
     if changed is None:
         return True
     return changed + late(changed) > since
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A model call that was not admitted: the limit it did not fit under (None: its model has no price), in words;
+    whose call it was, and by how much that ceiling had been raised."""
+
+    bound: Binding | None
+    said: str
+    task: ev.TaskId | None = None
+    raised: int = 0
 
 
 @dataclass(slots=True)
@@ -55,7 +66,7 @@ class Running:
     events: int = 0
     last_error: str = ""
     held_calls: int = 0
-    refusal: Refused | None = None
+    refusal: Refusal | None = None
     ending: tuple[float, IterationEnd, str] | None = None
     """When the worker is ended at the latest, how, and why: calls in flight end by themselves before."""
     live: LiveBlast = field(default_factory=LiveBlast)

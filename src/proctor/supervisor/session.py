@@ -21,6 +21,7 @@ from proctor.checkpoint.repository import Store
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState, State, TaskState
 from proctor.journal.store import Journal
+from proctor.notify import Urgency, send
 from proctor.oracle.frozen import Frozen
 from proctor.progress.memory import KINDS, Memory, memory_from
 from proctor.repository.layout import Layout
@@ -28,7 +29,7 @@ from proctor.supervisor import notices
 from proctor.supervisor.account import Account
 from proctor.supervisor.disk import Watch
 from proctor.supervisor.inbox import Order
-from proctor.supervisor.running import Running
+from proctor.supervisor.running import Refusal, Running
 from proctor.supervisor.sweeping import Sweeper
 from proctor.supervisor.terms import Terms
 from proctor.supervisor.timeline import Timeline
@@ -60,17 +61,6 @@ CLOCKS = (Dimension.WALL_CLOCK, Dimension.ELAPSED)
 
 class Interrupted(Exception):
     """The operator wants something that ends the running step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A model call that was not admitted: the limit it did not fit under (None: its model has no price), in words;
-    whose call it was, and by how much that ceiling had been raised."""
-
-    bound: Binding | None
-    said: str
-    task: ev.TaskId | None = None
-    raised: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +106,7 @@ class Session:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     counting: asyncio.Lock = field(default_factory=asyncio.Lock)
     resting: tuple[SessionStatus, str | None] | None = None
-    lacking: Refused | None = None
+    lacking: Refusal | None = None
     """Why the last call that was refused did not fit; it binds until a ceiling is raised."""
     hindered: str = ""
     """What the last model call of the newest worker came to nothing by, if that was no doing of the worker's."""
@@ -172,9 +162,15 @@ class Session:
     def notice(self, text: str, why: str, urgency: str = "normal") -> None:
         """One notice: a row, and the contract's channels."""
         self.append(ev.Noticed(text=text, why=why, urgency=urgency))
-        task = asyncio.get_running_loop().create_task(notices.send(self, text, urgency))
+        task = asyncio.get_running_loop().create_task(self._send(text, urgency))
         self._notices.add(task)
         task.add_done_callback(self._notices.discard)
+
+    async def _send(self, text: str, urgency: str) -> None:
+        channels = notices.without(self.terms.channels(), self.state.exposed, self.workspace)
+        sent = await send(channels, f"proctor: {self.workspace.name}", text, Urgency(urgency), self.workspace)
+        for line in sent.failures:
+            self.log("notify", line)
 
     async def notices_sent(self) -> None:
         """Wait for the notices under way; their own time-outs bound this."""
@@ -251,7 +247,7 @@ class Session:
         if self.running is not None and self.running.ending is None:
             self.running.ending = time.monotonic() + GRACE, how, detail
 
-    def refused(self, refusal: Refused) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """A model call did not fit: the worker hears it and may stop by itself, and is ended if it does not."""
         if self.running is None or self.running.refusal is not None:
             return

@@ -19,7 +19,8 @@ from proctor.budget.thresholds import Binding, Scope
 from proctor.doors.gateway.port import Admitted, Denied, Rules, Upstream, Wanted
 from proctor.journal import events as ev
 from proctor.supervisor.desk import Desk
-from proctor.supervisor.session import Refused, Session
+from proctor.supervisor.running import Refusal
+from proctor.supervisor.session import Session
 from proctor.units import format_amount
 from proctor.words import AtSoft, CallEnd, Dimension, Exhaustion, IterationEnd
 
@@ -165,10 +166,10 @@ class SessionSteward:
             action = Exhaustion.PARK if why.action is Exhaustion.DEGRADE else why.action
             bound = Binding(why.dimension, why.scope, max(0, why.limit - why.left), why.limit, action)
             raised = self._s.state.raised.get(why.dimension, 0)
-            self._s.refused(Refused(bound, said, self._intent.task, raised))
+            self._s.refused(Refusal(bound, said, self._intent.task, raised))
         else:
             said = f"{model} has no price and cost is capped: give it one in gateway.prices"
-            self._s.refused(Refused(None, said))
+            self._s.refused(Refusal(None, said))
         return Denied(f"proctor: {said}")
 
     # --- settlement ---------------------------------------------------------------------------
