@@ -17,6 +17,7 @@ from calc import speed
 def test_speeds(a, want):
     assert speed(a) == want
 """
+BY_MODULE = "import calc\n\n\ndef test_speed():\n    assert calc.speed(12) == 43\n"
 THREE = "from calc import speed\n\n\n" + "".join(
     f"def test_{name}():\n    assert speed({a}) == {want}\n\n\n" for name, a, want in (("some", 12, 43), ("none", 0, 7))
 )
@@ -47,7 +48,7 @@ def renamed(text: str) -> str:
          "test_all.py::test_of_speed"),
         (HERE, {path: renamed(text) for path, text in HERE.items()}, "test_all.py::test_speed",
          "test_all.py::test_velocity"),
-        (HERE, {"calc.py": CALC, "t/test_all.py": "import calc\n\n\ndef test_speed():\n    assert calc.speed(12) == 43\n"},
+        (HERE, {"calc.py": CALC, "t/test_all.py": BY_MODULE},
          "test_all.py::test_speed", "t/test_all.py::test_speed"),
         (HERE, {"pkg/calc.py": CALC, "test_all.py": TEST.replace("calc", "pkg.calc").replace("test_s", "test_the_s")},
          "test_all.py::test_speed", "test_all.py::test_the_speed"),
@@ -71,11 +72,11 @@ def renamed(text: str) -> str:
          {"calc.py": CALC, "test_all.py": "from calc import speed\n\n\ndef test_speeds():\n"
           "    assert speed(12) == 43\n    assert speed(0) == 7\n"},
          "test_all.py::test_some test_all.py::test_none", "test_all.py::test_speeds"),
-        ({"calc.py": CALC, "test_all.py": TEST}, {"calc.py": CALC, "tests/test_all.py": TEST + "\n\ndef helper():\n    pass\n"},
+        (HERE, {"calc.py": CALC, "tests/test_all.py": TEST + "\n\ndef helper():\n    pass\n"},
          "test_all.py", "tests/test_all.py::test_speed"),
     ],
-    ids=["moved", "another name", "renamed with what it tests", "imported otherwise", "its module moved", "asserts more",
-         "in a class", "unittest", "with rows", "folded into rows", "folded into a loop", "folded into one",
+    ids=["moved", "another name", "renamed with what it tests", "imported otherwise", "its module moved",
+         "asserts more", "in a class", "unittest", "with rows", "folded into rows", "into a loop", "into one",
          "could not be loaded"],
 )  # fmt: skip
 def test_a_test_that_is_there_by_another_id_is_found(before: Files, after: Files, gone: str, new: str) -> None:
@@ -105,8 +106,8 @@ WEAKER = {
     "a module's setup": TEST + "\n\ndef setup_module():\n    import calc\n    calc.speed = lambda a: 43\n",
     "a test below that hides it": TEST + "\n\ndef test_speed():\n    pass\n",
     "a fixture in place of the import": TEST.replace("test_speed()", "test_speed(speed)"),
-    "a decorator that swallows": "def calm(f):\n    return lambda: None\n\n\n" + TEST.replace("def test", "@calm\ndef test"),
-    "an assertion with an effect": TEST.replace("    got =", "    assert setattr(calc, 'speed', len) is None\n    got ="),
+    "a decorator that swallows": "def calm(f):\n    return len\n\n\n" + TEST.replace("def test", "@calm\ndef test"),
+    "an assertion that does more": TEST.replace("    got =", "    assert setattr(calc, 'f', len) is None\n    got ="),
     "an async test": TEST.replace("def test", "async def test"),
     "no Python": TEST + "def (",
     "nothing": "",
@@ -139,7 +140,8 @@ ALL_ROWS = "test_all.py::test_speeds[12-43] test_all.py::test_speeds[0-7]"
         ("from calc import speed\n\n\ndef test_speeds():\n    assert speed(12) == 43\n    return\n"
          "    assert speed(0) == 7\n", "test_all.py::test_speeds"),
     ],
-    ids=["a row less", "a bent row", "a way out", "a weaker assertion", "not asked", "a row that did not run", "a row left out",
+    ids=["a row less", "a bent row", "a way out", "a weaker assertion", "not asked", "a row that did not run",
+         "a row left out",
          "a row that leaves", "a stub", "a loop that leaves", "a test that leaves"],
 )  # fmt: skip
 def test_a_table_stands_only_for_tests_whose_assertions_are_all_in_its_rows(text: str, new: str) -> None:
@@ -159,7 +161,7 @@ def test_a_table_stands_only_for_tests_whose_assertions_are_all_in_its_rows(text
         (renamed(CALC), renamed(TEST).replace("43", "44")),
         (renamed(CALC), renamed(TEST).replace("velocity(12)", "haste(12)")),
     ],
-    ids=["beside the old one", "in another module", "renamed, and another one is asked", "another value", "an unknown name"],
+    ids=["beside the old one", "in another module", "renamed, and another is asked", "another value", "unknown"],
 )  # fmt: skip
 def test_another_name_is_the_same_thing_only_if_the_change_says_so(calc: str, test: str) -> None:
     after = {"calc.py": calc, "stubs.py": renamed(STUB), "test_all.py": test}

@@ -45,7 +45,7 @@ def stand_ins(
     }
     found = _pair(list(dict.fromkeys(test for tests in known.values() for test in tests)), was, usable, move)
     return {
-        id: _named(id, found[tests[-1]].ids)
+        id: found[tests[-1]].named(id, tests[-1])
         for id, tests in known.items()
         if tests and all(test in found for test in tests)
     }
@@ -53,12 +53,21 @@ def stand_ins(
 
 @dataclass(eq=False)
 class _Candidate:
-    """A test that may stand for others. `taken` says of each of its runs how many of its statements do."""
+    """A test that may stand for others. `taken` says of each of its runs how many of its statements do, `first` of what
+    it stands for with which run it begins."""
 
     test: Test
     module: Module
     ids: Sequence[str]
     taken: dict[int, int] = field(default_factory=dict)
+    first: dict[Test, int] = field(default_factory=dict)
+
+    def named(self, id: str, test: Test) -> str:
+        """The id by which it stands for one: of the same parameters, or of the row that does."""
+        end = id[len(id.partition("[")[0]) :]
+        alike = [one for one in self.ids if end and one.endswith(end)]
+        of_row = self.ids[self.first[test] :] if len(self.ids) == len(self.test.runs) else self.ids
+        return (alike or of_row)[0]
 
     @property
     def is_sound(self) -> bool:
@@ -110,8 +119,11 @@ def _by_id(ids: Iterable[str], modules: Mapping[str, Module], tree: Tree) -> dic
 
 
 def _is_exact(test: Test, id: str) -> bool:
+    path, _, inside = id.partition("::")
+    if test.region.language is Language.SCRIPT:
+        return (path, inside) == (test.path, test.region.name)
     dotted = test.path.removesuffix(".py").replace("/", ".")
-    return id.partition("::")[0] == test.path or id == f"{dotted}.{test.region.name}"
+    return path == test.path or id == f"{dotted}.{test.region.name}"
 
 
 def _is_of(test: Test, id: str, tree: Tree) -> bool:
@@ -152,16 +164,18 @@ def _stands(old: Test, one: _Candidate, known: _Names, was: Mapping[str, Module]
     if not known.are_same(old.head, one.test.head):
         return False
     taken = dict(one.taken)
-    for run in old.runs:
-        if not _take(run, one.test, taken, known):
-            return False
+    begun = [_take(run, one.test, taken, known) for run in old.runs]
+    if None in begun:
+        return False
     if not _same_beside(was[old.path], one, known, was):
         return False
     one.taken.update(taken)
+    one.first[old] = begun[0] or 0
     return True
 
 
-def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _Names) -> bool:
+def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _Names) -> int | None:
+    """Which run of a test holds all of a run of another one; None for none. It is taken."""
     for at, other in enumerate(test.runs):
         begin = taken.get(at, 0)
         if run and len(other) - begin >= len(run):
@@ -170,8 +184,8 @@ def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _N
             if all(trial.are_same(a.pieces, b.pieces) for a, b in pairs):
                 known.names = trial.names
                 taken[at] = begin + len(run)
-                return True
-    return False
+                return at
+    return None
 
 
 def _same_beside(module: Module, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
@@ -185,12 +199,6 @@ def _same_beside(module: Module, one: _Candidate, known: _Names, was: Mapping[st
             spare.append(new)
     stood = {old.pieces for old in was[one.test.path].beside} if one.test.path in was else set()
     return all(not new.gives & used and (new.plain or (new.pieces in stood and not new.words & used)) for new in spare)
-
-
-def _named(id: str, ids: Sequence[str]) -> str:
-    """Of the ids of a test the one that ends as another one does."""
-    end = id[len(id.partition("[")[0]) :]
-    return next((one for one in ids if end and one.endswith(end)), ids[0])
 
 
 class _Names:

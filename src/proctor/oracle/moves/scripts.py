@@ -5,11 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from proctor.oracle.gaming.change import Language
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.regions import Region, regions
 from proctor.oracle.gaming.tokens import Token, closing, lexed
+from proctor.oracle.moves import tables
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
 from proctor.oracle.moves.trees import Tree
 
@@ -45,7 +47,10 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
             beside.append((said, other))
     written = tuple(Beside(tuple(pieces(said, bound)), gives, plain) for said, (gives, plain) in beside)
     head = _package(path, tokens, language, tree)
-    return Module(path, tuple(_test(path, one, bound, head) for one in found), written)
+    named = (
+        (one, _group(tokens, places[id(one.tokens[0])]) if one.language is Language.SCRIPT else "") for one in found
+    )
+    return Module(path, tuple(_test(path, one, group, bound, head) for one, group in named), written)
 
 
 def _package(path: str, tokens: Sequence[Token], language: Language, tree: Tree) -> tuple[Piece, ...]:
@@ -54,8 +59,25 @@ def _package(path: str, tokens: Sequence[Token], language: Language, tree: Tree)
     return () if name.endswith("_test") else ((TARGET, f"{tree.go_package(path)}#"),)
 
 
-def _groups(tokens: Sequence[Token]) -> Iterator[int]:
+def _groups(tokens: tuple[Token, ...]) -> Iterator[int]:
     """The places of what puts tests in groups, without what is in these."""
+    for _, at, body, inner, end in _described(tokens):
+        yield from range(at, body + 1)
+        yield from range(inner - 1, end)
+
+
+def _group(tokens: tuple[Token, ...], at: int) -> str:
+    """The titles of the groups that a place is in, as runners name them."""
+    return "".join(f"{title} > " for title, _, body, inner, _ in _described(tokens) if body < at < inner)
+
+
+@lru_cache(maxsize=8)
+def _described(tokens: tuple[Token, ...]) -> tuple[tuple[str, int, int, int, int], ...]:
+    """The groups of tests: title, where each begins, where its body does, where this ends, where all ends."""
+    return tuple(_described_in(tokens))
+
+
+def _described_in(tokens: tuple[Token, ...]) -> Iterator[tuple[str, int, int, int, int]]:
     for at in range(len(tokens) - 1):
         if tokens[at].text not in _HEADS or (at and tokens[at - 1].text == "."):
             continue
@@ -63,9 +85,7 @@ def _groups(tokens: Sequence[Token]) -> Iterator[int]:
         end = closing(tokens, opening)
         body = next((n for n in range(opening, min(end, opening + 20)) if tokens[n].text == "{" and n > opening + 1), 0)
         if opening and body and tokens[opening + 1].text.startswith("s:"):
-            inner = closing(tokens, body)
-            yield from range(at, body + 1)
-            yield from range(inner - 1, end)
+            yield tokens[opening + 1].text[2:], at, body, closing(tokens, body), end
 
 
 def split(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
@@ -79,7 +99,8 @@ def split(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
             if text not in _GOES_ON and last not in _GOES_ON_AFTER:
                 yield tuple(here)
                 here = []
-        if text == ";" and depth == 0:
+        is_head = bool(here) and here[0].text in ("if", "for", "switch") and all(one.text != "{" for one in here)
+        if text == ";" and depth == 0 and not is_head:
             if here:
                 yield tuple(here)
             here = []
@@ -203,26 +224,48 @@ def own_names(tokens: Sequence[Token]) -> frozenset[str]:
 # --- tests ----------------------------------------------------------------------------------------
 
 
-def _test(path: str, region: Region, bound: Mapping[str, str], head: tuple[Piece, ...]) -> Test:
-    before, body = _parts(region)
+def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head: tuple[Piece, ...]) -> Test:
+    before, parameters, body = _parts(region)
     own = own_names(region.tokens)
-    run = tuple(Statement(tuple(pieces(said, bound, own)), _only_fails(said)) for said in split(body))
-    return Test(path, region, (*head, *pieces(before, bound, own)), (run,), own)
+    ids, of_rows = 1, None
+    if region.language is Language.SCRIPT:
+        rows = tables.each(before, parameters)
+        if rows is not None:
+            ids, before, parameters = len(rows), before[: tables.texts(before).index("each") - 1], ()
+            of_rows = [(body, row) for row in rows]
+        of_rows = of_rows or tables.looped(list(split(body)))
+    elif region.language is Language.GO:
+        body = tables.without_messages(body)
+        of_rows = tables.ranged([one for one in split(body) if tables.texts(one)[1:3] != [".", "Parallel"]])
+    runs = tuple(
+        tuple(
+            Statement(tuple(pieces(said, bound, own)), _only_fails(said))
+            for said in tables.inlined(split(tables.filled(tokens, row)))
+        )
+        for tokens, row in (of_rows or [(body, {})])
+    )
+    named = Region(f"{group}{region.name}", region.language, region.line, ())
+    given = [*before, *parameters]
+    if region.language is Language.SCRIPT:
+        given = [one for one in given if one.text not in ("(", ")")]
+    return Test(path, named, (*head, *pieces(given, bound, own)), runs, own, ids)
 
 
-def _parts(region: Region) -> tuple[list[Token], Sequence[Token]]:
-    """What a test begins with, without its name, and its body."""
+def _parts(region: Region) -> tuple[Sequence[Token], Sequence[Token], Sequence[Token]]:
+    """What a test begins with, without its name; what it is given; its body."""
     tokens = region.tokens
     name = next((n for n, one in enumerate(tokens) if one.text in (f"s:{region.name}", region.name)), 0)
     start, end = name + 1, len(tokens)
+    before = list(_begin(tokens[:name]))
     if region.language is Language.SCRIPT:
         opened = next((n for n in range(start, end) if tokens[n].text in ("=>", "function")), end)
         if opened < end and tokens[opened].text == "=>" and tokens[opened + 1].text != "{":
-            return [*_begin(tokens[:name]), *tokens[start:opened]], tokens[opened + 1 : end - 1]
+            return before, tokens[start + 1 : opened], tokens[opened + 1 : end - 1]
         start = opened
     opening = next((n for n in range(start, end) if tokens[n].text == "{"), end)
     last = closing(tokens, opening) if opening < end else end
-    return [*_begin(tokens[:name]), *tokens[name + 1 : opening], *tokens[last:]], tokens[opening + 1 : last - 1]
+    given = [one for one in (*tokens[name + 1 : opening], *tokens[last:]) if one.text not in ("=>", ",")]
+    return before, given, tokens[opening + 1 : last - 1]
 
 
 def _begin(tokens: Sequence[Token]) -> Iterator[Token]:

@@ -103,7 +103,7 @@ class Move:
         )
 
     def _left(self, was: frozenset[str], now: frozenset[str], old: str, new: str) -> bool:
-        """Whether places had something by a name and have it no more, by this one or by that which others have it by."""
+        """Whether places had something by a name and have it no more, by this one or by that of others."""
         old, new = old.rpartition(".")[2], new.rpartition(".")[2]
         had, kept = list(_texts(self.before, was)), list(_texts(self.after, was - now))
         kept_now = [*kept, *_texts(self.after, was & now)]
