@@ -72,3 +72,41 @@ def test_a_finding_of_a_deleted_line_shows_what_is_gone() -> None:
 )
 def test_text_that_is_no_code_is_looked_at_all_the_same(path: str, text: str) -> None:
     look([Change(path, None, text), Change(path, text, "")])
+
+
+HOLLOW = {
+    "tests/test_a.py": 'def test_a():\n    """It works."""\n    x = 1\n    print("ok")\n',
+    "tests/test_b.py": "class T(unittest.TestCase):\n    def test_a(self): ...\n",
+    "src/a.test.ts": "test('a', async () => {\n  // later\n})\n",
+    "a/a_test.go": "func TestA(t *testing.T) {\n}\n",
+    "src/a.rs": "#[test]\nfn it_works() {}\n",
+}
+HONEST_AND_SHORT = {
+    "tests/test_a.py": "def test_imports():\n    import calc\n\n\ndef test_app(app):\n    pass\n",
+    "tests/test_b.py": "class T(TestCase):\n    def setUp(self):\n        start()\n    def test_a(self): ...\n",
+    "tests/test_c.py": "def test_a():\n    run()\n\n\ndef helper():\n    pass\n",
+    "src/a.test.ts": "test('a', () => { mount() })\nconst test_b = () => {}\n",
+    "a/a_test.go": "func TestA(t *testing.T) { Run() }\nfunc helper(t *testing.T) {}\n",
+    "src/a.rs": "fn it_works() {}\n",
+}
+
+
+@pytest.mark.parametrize(("path", "text"), HOLLOW.items())
+def test_a_new_test_that_holds_nothing_is_suspected(path: str, text: str) -> None:
+    (one,) = look([Change(path, None, text)])
+    assert (one.kind, one.weight) == (Gaming.ASSERTION, Weight.SUSPICION)
+    assert one.why.endswith("asserts nothing and calls nothing: it passes whatever the work is")
+    assert look([Change(path, text, f"{text}\n")]) == []
+
+
+@pytest.mark.parametrize(("path", "text"), HONEST_AND_SHORT.items())
+def test_a_new_test_that_calls_or_is_given_something_is_not(path: str, text: str) -> None:
+    assert look([Change(path, None, text)]) == []
+
+
+def test_a_hunk_has_its_lines_in_the_order_of_a_diff_with_those_that_are_gone() -> None:
+    before = "import a\n\n\ndef test_a():\n    one()\n    with raises(ValueError):\n        two()\n    three()\n"
+    after = "def test_a():\n    one()\n    pass\n    three()\n"
+    change = Change("test_a.py", before, after)
+    shown = " def test_a():\n     one()\n-    with raises(ValueError):\n-        two()\n+    pass\n     three()"
+    assert change.hunk(3) == change.hunk(6, gone=True) == shown

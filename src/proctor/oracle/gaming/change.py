@@ -16,7 +16,9 @@ from proctor.words import Gaming, TamperKind, Weight
 HUNK = 1_200
 """Characters of a hunk that are kept."""
 CONTEXT = 2
-"""Lines around a finding that are shown."""
+"""Lines that are shown before and after what differs."""
+BLOCK = 4
+"""Differing lines that are shown on each side of a finding."""
 _LINE = 400
 _LONG = 3_000
 """Differing lines from which on they are compared as bags: what moved is not told apart then."""
@@ -119,9 +121,19 @@ class Change:
         return added, removed
 
     @cached_property
-    def _marked(self) -> tuple[dict[int, str], dict[int, str]]:
-        """The new lines, and those that are gone, by number."""
-        return dict(self.added), dict(self.removed)
+    def _rows(self) -> list[tuple[str, int, int]]:
+        """The file as a diff in its order: a sign for each line, and its number before and after."""
+        added, removed = (frozenset(number for number, _ in lines) for lines in (self.added, self.removed))
+        rows: list[tuple[str, int, int]] = []
+        old = new = 1
+        while old <= len(self.old) or new <= len(self.new):
+            sign = "-" if old in removed else "+" if new in added or old > len(self.old) else " "
+            if sign == " " and new > len(self.new):  # compared as bags, what moved has no place of its own
+                sign = "-"
+            rows.append((sign, old, new))
+            old += sign != "+"
+            new += sign != "-"
+        return rows
 
     @property
     def first(self) -> int:
@@ -134,15 +146,21 @@ class Change:
         return lines[line - 1].strip()[:_LINE] if 0 < line <= len(lines) else ""
 
     def hunk(self, line: int, gone: bool = False) -> str:
-        """The lines around one, marked as in a diff; of the old file if nothing is left of it."""
-        added, removed = self._marked
-        lines, touched = (self.old, removed) if gone else (self.new, added)
-        sign = ("-", "+")[not gone]
-        first, last = max(1, line - CONTEXT), min(len(lines), line + CONTEXT)
-        here = () if gone else range(first, last + 1)
-        found = [f"-{removed[number][:_LINE]}" for number in here if number in removed]
-        found += [f"{sign if n in touched else ' '}{lines[n - 1][:_LINE]}" for n in range(first, last + 1)]
-        return "\n".join(found)[:HUNK]
+        """What differs around a line, and a little of what does not, in the order of a diff; by the old file's lines
+        if nothing is left of it."""
+        rows, own, other = self._rows, 1 if gone else 2, "+" if gone else "-"
+        at = next((at for at, row in enumerate(rows) if row[own] == line and row[0] != other), None)
+        if at is None:
+            return ""
+        first, last = at, at
+        while at - first < BLOCK and first and rows[first - 1][0] != " ":
+            first -= 1
+        while last - at < BLOCK and last + 1 < len(rows) and rows[last + 1][0] != " ":
+            last += 1
+        shown = rows[max(0, first - CONTEXT) : last + CONTEXT + 1]
+        is_old = {"-": True, "+": False, " ": gone}
+        lines = ((sign, self.old[old - 1] if is_old[sign] else self.new[new - 1]) for sign, old, new in shown)
+        return "\n".join(f"{sign}{text[:_LINE]}" for sign, text in lines)[:HUNK]
 
 
 @dataclass(frozen=True, slots=True)

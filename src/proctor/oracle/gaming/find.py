@@ -9,6 +9,7 @@ from proctor.oracle.gaming import (
     expected,
     helpers,
     hidden,
+    hollow,
     lines,
     literals,
     pycode,
@@ -80,6 +81,7 @@ def _of(
         yield from runs.look(change)
     yield from runs.stand_in(change)
     yield from hidden.look(change, gone)
+    yield from hollow.look(change)
     yield from literals.look(change, wanted, known)
 
 
