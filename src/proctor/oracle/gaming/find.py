@@ -20,7 +20,7 @@ from proctor.oracle.gaming import (
 )
 from proctor.oracle.gaming.change import Change, Found, Language, spread
 from proctor.oracle.gaming.change import found as found_in
-from proctor.oracle.gaming.syntax import on_lines, parsed, shape
+from proctor.oracle.gaming.syntax import Shape, on_lines, parsed, shape
 from proctor.words import Gaming, Weight
 
 MOST = 200
@@ -55,9 +55,9 @@ def look(
     return [each[at] for each in weights for at in spread([f.kind for f in each])][:MOST]
 
 
-def _gone(changes: Iterable[Change]) -> frozenset[str]:
+def _gone(changes: Iterable[Change]) -> frozenset[Shape]:
     """What Python said where lines are gone: found elsewhere, it has moved and is not new."""
-    gone: set[str] = set()
+    gone: set[Shape] = set()
     for change in changes:
         old = parsed(change.before) if change.language is Language.PYTHON and change.removed else None
         gone |= {shape(node) for node in on_lines(old, change.removed)} if old else set()
@@ -65,7 +65,7 @@ def _gone(changes: Iterable[Change]) -> frozenset[str]:
 
 
 def _of(
-    change: Change, whole: pytests.Suite, wanted: answers.Answers, known: str, gone: frozenset[str]
+    change: Change, whole: pytests.Suite, wanted: answers.Answers, known: str, gone: frozenset[Shape]
 ) -> Iterator[Found]:
     if change.language is Language.PYTHON:
         old, new = parsed(change.before), parsed(change.after)

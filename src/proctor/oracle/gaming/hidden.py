@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.syntax import bound, called, dotted, parsed, reached, shape
+from proctor.oracle.gaming.syntax import Shape, bound, called, dotted, parsed, reached, shape
 from proctor.words import Gaming, Weight
 
 _DECLARED = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -33,7 +33,7 @@ _PARTS = 4_000
 """Parts of one expression, and of the names in it, that are looked at."""
 
 
-def look(change: Change, gone: Collection[str]) -> Iterator[Found]:
+def look(change: Change, gone: Collection[Shape]) -> Iterator[Found]:
     """What the new lines of a file hide. `gone` holds what the change took away: it may have moved."""
     match change.language:
         case Language.PYTHON:
@@ -56,7 +56,7 @@ def _declared(change: Change) -> Iterator[tuple[int, str]]:
             yield number, f"the file is read as {match[1][:40]}"
 
 
-def _python(change: Change, gone: Collection[str]) -> Iterator[tuple[int, str]]:
+def _python(change: Change, gone: Collection[Shape]) -> Iterator[tuple[int, str]]:
     tree = parsed(change.after)
     if tree is None:
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,7 +22,7 @@ from proctor.oracle.gaming.answers import (
     is_value,
 )
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.lookups import Entry, Lookup, Reader, beside
+from proctor.oracle.gaming.lookups import Entry, Listed, Lookup, Reader, beside
 from proctor.oracle.gaming.syntax import parsed
 from proctor.oracle.gaming.tokens import Token, Value
 from proctor.words import Gaming, Weight
@@ -81,9 +81,7 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
     yield from _told(change, [*hits, *single], known)
 
 
-def _of_tests(
-    sequences: Iterable[tuple[int, Sequence[Value]]], wanted: Answers
-) -> Iterator[tuple[int, Sequence[Value]]]:
+def _of_tests(sequences: Iterable[Listed], wanted: Answers) -> Iterator[Listed]:
     """The lists that hold hardly more than what tests give and want."""
     known = {value for ways in wanted.pairs.values() for way in ways for value in way}
     known |= {value for answer in wanted.pairs for value in answer}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from proctor.oracle.gaming import pysubjects, tolerances
 from proctor.oracle.gaming.change import Change, Found, found
-from proctor.oracle.gaming.syntax import Function, called, dotted, functions, is_true, same, shape
+from proctor.oracle.gaming.syntax import Function, Shape, called, dotted, functions, is_true, same, shape
 from proctor.words import Gaming, Weight
 
 _CHECKING = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|should|must|compare)", re.IGNORECASE)
@@ -105,7 +105,7 @@ def _empty(change: Change, node: Function, twin: Function | None, name: str) -> 
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, part.lineno, why)
 
 
-def _turns_back(node: Function, known: set[str]) -> int:
+def _turns_back(node: Function, known: set[Shape]) -> int:
     """The line of a new condition on which a test leaves before it asserts anything; 0 for none, or where it hangs on
     where the test runs."""
     for part in node.body:

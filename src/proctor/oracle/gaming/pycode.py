@@ -10,6 +10,7 @@ from proctor.oracle.gaming.change import Change, Found, found
 from proctor.oracle.gaming.syntax import (
     FUNCTIONS,
     Function,
+    Shape,
     at_import,
     called,
     dotted,
@@ -49,7 +50,7 @@ _PATCHES = (
 )
 
 
-def look(change: Change, new: ast.Module, gone: Collection[str]) -> Iterator[Found]:
+def look(change: Change, new: ast.Module, gone: Collection[Shape]) -> Iterator[Found]:
     """What the new lines of a Python file do to a run. `gone` holds what the change took away: it may have moved."""
     fresh = [node for node in on_lines(new, change.added) if shape(node) not in gone]
     yield from _exits(change, new, fresh)
@@ -147,7 +148,7 @@ def _soft(change: Change, name: str, home: Function | None, at_once: bool, quiet
 # --- agreeing with everything ---------------------------------------------------------------------
 
 
-def _equals(change: Change, node: ast.AST, gone: Collection[str], agreeing: Collection[str]) -> Iterator[Found]:
+def _equals(change: Change, node: ast.AST, gone: Collection[Shape], agreeing: Collection[str]) -> Iterator[Found]:
     """Objects that equal everything, on what lines of them ever; `agreeing` are functions that do."""
     said: list[tuple[str, ast.AST, str]] = []
     if isinstance(node, ast.ClassDef):

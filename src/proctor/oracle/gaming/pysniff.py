@@ -8,7 +8,18 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from proctor.oracle.gaming.change import Change, Found, found
-from proctor.oracle.gaming.syntax import FUNCTIONS, bound, called, documents, dotted, on_lines, reached, shape, text_of
+from proctor.oracle.gaming.syntax import (
+    FUNCTIONS,
+    Shape,
+    bound,
+    called,
+    documents,
+    dotted,
+    on_lines,
+    reached,
+    shape,
+    text_of,
+)
 from proctor.words import Gaming, Weight
 
 _RUNNERS = re.compile(r"_?pytest|py\.test|unittest|nose2?|tox|doctest")
@@ -35,7 +46,7 @@ _PARTS = 400
 """Parts of one expression that are looked at."""
 
 
-def look(change: Change, new: ast.Module, gone: Collection[str]) -> Iterator[Found]:
+def look(change: Change, new: ast.Module, gone: Collection[Shape]) -> Iterator[Found]:
     """What the new lines of a source ask. `gone` holds what the change took away: it may have moved."""
     if change.is_test or _BUILDS.fullmatch(change.path):
         return

@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 
 from proctor.oracle.gaming import pyasserts
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, functions, is_certain, own, parsed, shape, text_of
+from proctor.oracle.gaming.syntax import (
+    FUNCTIONS,
+    Function,
+    Shape,
+    dotted,
+    functions,
+    is_certain,
+    own,
+    parsed,
+    shape,
+    text_of,
+)
 from proctor.words import Gaming, Weight
 
 _SKIPS = re.compile(r"(?:.*\.)?(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure|SkipTest|skipTest|importorskip)")
@@ -22,7 +33,7 @@ class Suite:
     """What the changed files hold of tests in all: a test may move or get another name."""
 
     after: set[str] = field(default_factory=set)
-    bodies: set[str] = field(default_factory=set)
+    bodies: set[Shape] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     """Names of functions and classes that the sources had and have no more."""
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Shape = int
 _TELLING = (
     ast.Call, ast.Compare, ast.Subscript, ast.Attribute, ast.Constant, ast.Assign, ast.Import, ast.ImportFrom,
     ast.BinOp, ast.Raise, ast.ClassDef, *FUNCTIONS,
@@ -144,9 +145,22 @@ def same(one: ast.AST | list[ast.stmt], other: ast.AST | list[ast.stmt]) -> bool
     return shape(one) == shape(other)
 
 
-def shape(node: ast.AST | list[ast.stmt]) -> str:
-    """A piece of syntax as text, places and comments left out."""
-    return "\n".join(map(shape, node)) if isinstance(node, list) else ast.dump(node)
+def shape(node: ast.AST | list[ast.stmt]) -> Shape:
+    """What is the same for pieces of syntax that say the same, places and comments left out. It is kept with each part:
+    the rules ask for it again and again."""
+    if isinstance(node, list):
+        return hash(tuple(map(shape, node)))
+    if "shape" not in vars(node):
+        for part in reversed(list(ast.walk(node))):
+            vars(part)["shape"] = hash((type(part), *(_shape(getattr(part, name, None)) for name in part._fields)))
+    return int(vars(node)["shape"])
+
+
+def _shape(value: object) -> Shape | str:
+    """The shape of what a part of a tree holds."""
+    if isinstance(value, ast.AST):
+        return int(vars(value)["shape"])
+    return hash(tuple(map(_shape, value))) if isinstance(value, list) else repr(value)
 
 
 def text_of(node: ast.AST) -> str:
