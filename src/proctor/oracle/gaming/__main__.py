@@ -18,7 +18,7 @@ from proctor.oracle.gaming.find import look
 from proctor.oracle.gaming.literals import in_table
 from proctor.words import Weight
 
-SECONDS, BYTES = 10, 1 << 30
+SECONDS, BYTES = 40, 1 << 30
 """Processor time and memory of one look."""
 
 

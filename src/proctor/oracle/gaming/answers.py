@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from proctor.oracle.gaming.change import Language, is_test, language_of
 from proctor.oracle.gaming.lookups import Reader, literals
-from proctor.oracle.gaming.syntax import called, dotted, parsed
+from proctor.oracle.gaming.syntax import called, dotted, parsed, walk
 from proctor.oracle.gaming.tokens import Value
 
 Answer = tuple[Value, ...]
@@ -147,7 +147,7 @@ def _flat(value: object) -> Iterator[Value]:
 
 def _learn(tree: ast.Module, wanted: Answers, path: str) -> None:
     """Learn from the syntax of a test file, in the order in which it stands there."""
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.stmt | ast.expr))
+    nodes = (node for node in walk(tree) if isinstance(node, ast.stmt | ast.expr))
     bound: dict[str, ast.expr] = {}
     for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
         if isinstance(node, ast.Constant) and is_value(node.value) and is_uncommon(node.value):

@@ -96,6 +96,11 @@ class Change:
         return self._differing[0]
 
     @cached_property
+    def news(self) -> frozenset[int]:
+        """The numbers of the new lines."""
+        return frozenset(number for number, _ in self.added)
+
+    @cached_property
     def removed(self) -> list[tuple[int, str]]:
         """The lines that are gone, each with its number in the old file."""
         return self._differing[1]

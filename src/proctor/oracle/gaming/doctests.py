@@ -11,7 +11,7 @@ from dataclasses import replace
 from doctest import ELLIPSIS, SKIP, DocTestParser, Example
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.syntax import FUNCTIONS, parsed
+from proctor.oracle.gaming.syntax import FUNCTIONS, parsed, walk
 from proctor.words import Gaming, Weight
 
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -41,7 +41,7 @@ def _undocumented(text: str | None) -> str | None:
     if text is None or tree is None:
         return text
     lines = text.splitlines()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             end = node.end_lineno or node.lineno
             lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)

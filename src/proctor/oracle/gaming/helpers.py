@@ -10,7 +10,7 @@ from proctor.oracle.gaming import pyasserts
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.patterns import CHECKS, COMMENT, HEAD
-from proctor.oracle.gaming.syntax import Function, functions, parsed
+from proctor.oracle.gaming.syntax import Function, functions, parsed, walk
 from proctor.words import Gaming, Weight
 
 _WORD = r"[\w$]{1,60}"
@@ -61,7 +61,7 @@ def _python(change: Change) -> Iterator[Found]:
 
 def _of(node: Function, given: set[str]) -> bool:
     """Whether a function asserts something of what it is given."""
-    names = (part.id for one in pyasserts.real(node) for part in ast.walk(one) if isinstance(part, ast.Name))
+    names = (part.id for one in pyasserts.real(node) for part in walk(one) if isinstance(part, ast.Name))
     return not given.isdisjoint(names)
 
 

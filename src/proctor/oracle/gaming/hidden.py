@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.syntax import Shape, bound, called, dotted, parsed, reached, shape
+from proctor.oracle.gaming.syntax import Shape, bound, called, dotted, parsed, reached, shape, walk
 from proctor.words import Gaming, Weight
 
 _DECLARED = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -60,13 +60,12 @@ def _python(change: Change, gone: Collection[Shape]) -> Iterator[tuple[int, str]
     tree = parsed(change.after)
     if tree is None:
         return
-    new = {number for number, _ in change.added}
     names = bound(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call) or not _RUNS.fullmatch(dotted(node)) or shape(node) in gone:
             continue
         parts = list(islice(reached(node, names), _PARTS))
-        lines = [line for part in parts if (line := getattr(part, "lineno", 0)) in new]
+        lines = [line for part in parts if (line := getattr(part, "lineno", 0)) in change.news]
         if lines and any(_unpacks(part, change) for part in parts):
             yield lines[0], f"{called(node)} runs what is unpacked"
 

@@ -23,7 +23,7 @@ from proctor.oracle.gaming.answers import (
 )
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.lookups import Entry, Listed, Lookup, Reader, beside
-from proctor.oracle.gaming.syntax import parsed
+from proctor.oracle.gaming.syntax import parsed, walk
 from proctor.oracle.gaming.tokens import Token, Value
 from proctor.words import Gaming, Weight
 
@@ -205,7 +205,7 @@ def _is_odd(value: Value) -> bool:
 
 def _in_python(tree: ast.Module, wanted: Answers, new: set[int]) -> Iterator[_Hit]:
     """Values of the tests that are asked for, or returned, by themselves."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if getattr(node, "lineno", 0) not in new:
             continue
         if isinstance(node, ast.If | ast.IfExp):

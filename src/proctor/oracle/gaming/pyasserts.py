@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from proctor.oracle.gaming import pysubjects, tolerances
 from proctor.oracle.gaming.change import Change, Found, found
-from proctor.oracle.gaming.syntax import Function, Shape, called, dotted, functions, is_true, same, shape
+from proctor.oracle.gaming.syntax import Function, Shape, called, dotted, functions, is_true, same, shape, walk
 from proctor.words import Gaming, Weight
 
 _CHECKING = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|should|must|compare)", re.IGNORECASE)
@@ -61,7 +61,7 @@ def _helpers(tree: ast.Module | None) -> set[str]:
 
 def calls(node: Function) -> set[str]:
     """The names of what a function calls."""
-    return {dotted(part) for part in ast.walk(node) if isinstance(part, ast.Call)} - {""}
+    return {dotted(part) for part in walk(node) if isinstance(part, ast.Call)} - {""}
 
 
 def _is_wide(twin: Function, node: Function, helpers: set[str]) -> bool:
@@ -71,12 +71,12 @@ def _is_wide(twin: Function, node: Function, helpers: set[str]) -> bool:
     if {call.rpartition(".")[2] for call in calls(node) - calls(twin)} & helpers:
         return True
     wide = ast.Tuple | ast.List | ast.Dict | ast.For
-    return sum(isinstance(p, wide) for p in ast.walk(node)) > sum(isinstance(p, wide) for p in ast.walk(twin))
+    return sum(isinstance(p, wide) for p in walk(node)) > sum(isinstance(p, wide) for p in walk(twin))
 
 
 def _checks(node: ast.AST, helpers: set[str]) -> list[ast.AST]:
     """What in a test can fail on purpose: assertions, expected errors, and calls of what looks as if it asserted."""
-    return [part for part in ast.walk(node) if isinstance(part, ast.Assert) or _is_check(part, helpers)]
+    return [part for part in walk(node) if isinstance(part, ast.Assert) or _is_check(part, helpers)]
 
 
 def _is_check(node: ast.AST, helpers: set[str]) -> bool:
@@ -91,11 +91,11 @@ def _empty(change: Change, node: Function, twin: Function | None, name: str) -> 
     if leaving is not None and any(_checks(part, set()) for part in node.body[leaving:]):
         line = node.body[leaving].lineno
         yield found(change, Gaming.ASSERTION, weight, line, f"{name} leaves before what it asserts")
-    known = {shape(part) for part in ast.walk(twin)} if twin else set()
+    known = {shape(part) for part in walk(twin)} if twin else set()
     if twin is not None and leaving is None and (line := _turns_back(node, known)):
         why = f"{name} may leave before what it asserts"
         yield found(change, Gaming.ASSERTION, Weight.SUSPICION, line, why)
-    for part in ast.walk(node):
+    for part in walk(node):
         if not isinstance(part, ast.Assert | ast.Call | ast.Try | ast.With) or shape(part) in known:
             continue
         if why := _always(part) or _swallows(part):
@@ -158,9 +158,9 @@ def _holds(test: ast.expr) -> bool:
 
 
 def _swallows(node: ast.AST) -> str:
-    if isinstance(node, ast.Try) and any(isinstance(part, ast.Assert) for one in node.body for part in ast.walk(one)):
+    if isinstance(node, ast.Try) and any(isinstance(part, ast.Assert) for one in node.body for part in walk(one)):
         for handler in node.handlers:
-            caught = {dotted(part) for part in ast.walk(handler.type)} if handler.type else {"BaseException"}
+            caught = {dotted(part) for part in walk(handler.type)} if handler.type else {"BaseException"}
             silent = all(isinstance(one, ast.Pass | ast.Return) or _is_print(one) for one in handler.body)
             if caught & {"AssertionError", "Exception", "BaseException"} and silent:
                 return "a failed assertion is swallowed"
@@ -190,9 +190,9 @@ def _looser(change: Change, node: Function, twin: Function, name: str) -> Iterat
             why = f"{name}: {key} went from {before:g} to {after:g}"
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, node.lineno, why)
     for errors, line in _broad(node):
-        if not any(errors == other for other, _ in _broad(twin)) and any(_is_raises(part) for part in ast.walk(twin)):
+        if not any(errors == other for other, _ in _broad(twin)) and any(_is_raises(part) for part in walk(twin)):
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, line, f"{name}: any error will do")
-    had, has = (Counter(called(part) for part in ast.walk(one)) for one in (twin, node))
+    had, has = (Counter(called(part) for part in walk(one)) for one in (twin, node))
     fewer = sum(had[one] - has[one] for one in _STRICT)
     looser = sum(has[one] - had[one] for one in _LOOSE)
     exact, inexact = _compares(twin, node)
@@ -213,7 +213,7 @@ def _is_raises(node: ast.AST) -> bool:
 
 
 def _broad(node: Function) -> list[tuple[str, int]]:
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call) and _is_raises(part) and part.args]
+    calls = [part for part in walk(node) if isinstance(part, ast.Call) and _is_raises(part) and part.args]
     named = [(dotted(part.args[0]), part.lineno) for part in calls]
     return [(name, line) for name, line in named if name in ("Exception", "BaseException")]
 
@@ -222,7 +222,7 @@ def _compares(twin: Function, node: Function) -> tuple[int, int]:
     """By how much bare assertions that compare for equality, and those that do not, became more."""
 
     def counted(one: Function) -> tuple[int, int]:
-        tests = [part.test for part in ast.walk(one) if isinstance(part, ast.Assert)]
+        tests = [part.test for part in walk(one) if isinstance(part, ast.Assert)]
         equal = sum(isinstance(t, ast.Compare) and any(isinstance(o, ast.Eq | ast.Is) and not _none(t) for o in t.ops)
                     for t in tests)  # fmt: skip
         return equal, len(tests) - equal
@@ -236,5 +236,5 @@ def _none(test: ast.Compare) -> bool:
 
 
 def _uses_any(node: Function) -> int:
-    return sum(dotted(part) in ("ANY", "mock.ANY", "unittest.mock.ANY") for part in ast.walk(node)
+    return sum(dotted(part) in ("ANY", "mock.ANY", "unittest.mock.ANY") for part in walk(node)
                if isinstance(part, ast.Name | ast.Attribute))  # fmt: skip

@@ -13,11 +13,13 @@ from proctor.oracle.gaming.syntax import (
     Shape,
     at_import,
     called,
+    children,
     dotted,
     is_certain,
     on_lines,
     own,
     shape,
+    walk,
 )
 from proctor.words import Gaming, Weight
 
@@ -59,7 +61,7 @@ def look(change: Change, new: ast.Module, gone: Collection[Shape]) -> Iterator[F
     words = change.after or ""
     if any(word in words for word in (*_COMPARES, "compare=False", "ANY")):
         agreeing = _agreeing(new)
-        for node in ast.walk(new):
+        for node in walk(new):
             yield from _equals(change, node, gone, agreeing)
 
 
@@ -70,10 +72,10 @@ def _exits(change: Change, new: ast.Module, fresh: list[ast.AST]) -> Iterator[Fo
     leaving = [(node, name) for node in fresh if (name := _leaves(node))]
     if not leaving and not any(isinstance(node, ast.Assign) for node in fresh):
         return
-    callees = {id(node.func) for node in ast.walk(new) if isinstance(node, ast.Call)}
+    callees = {id(node.func) for node in walk(new) if isinstance(node, ast.Call)}
     top = list(at_import(new))
     importing = {id(part) for statement in top for part in own(statement)}
-    homes = {id(part): home for home in _outermost(new) for part in ast.walk(home)}
+    homes = {id(part): home for home in _outermost(new) for part in walk(home)}
     for node, name in leaving:
         if id(node) in callees:
             continue
@@ -103,7 +105,7 @@ def _leaves(node: ast.AST) -> str:
 
 
 def _outermost(tree: ast.AST) -> Iterator[Function]:
-    for node in ast.iter_child_nodes(tree):
+    for node in children(tree):
         if isinstance(node, FUNCTIONS):
             yield node
         else:
@@ -123,7 +125,7 @@ def _is_success(node: ast.AST) -> bool:
 
 def _hard(node: ast.AST, home: Function | None, at_once: bool) -> Weight | None:
     """`os._exit` is for the child of a fork; anywhere else it takes the runner with it."""
-    if home is not None and any(called(part) in ("fork", "forkpty") for part in ast.walk(home)):
+    if home is not None and any(called(part) in ("fork", "forkpty") for part in walk(home)):
         return None
     return Weight.TAMPERING if at_once or not isinstance(node, ast.Call) else Weight.SUSPICION
 
@@ -139,7 +141,7 @@ def _soft(change: Change, name: str, home: Function | None, at_once: bool, quiet
     if home is None or not quiet:
         return None
     if change.is_collected:
-        expected = any(isinstance(part, ast.Name) and part.id == "SystemExit" for part in ast.walk(home))
+        expected = any(isinstance(part, ast.Name) and part.id == "SystemExit" for part in walk(home))
         return Weight.TAMPERING if name == "pytest.exit" else None if expected else Weight.SUSPICION
     door = program or _DOORS.fullmatch(home.name) or _PROGRAM.search(change.after or "")
     return None if door else Weight.SUSPICION
@@ -171,10 +173,9 @@ def _equals(change: Change, node: ast.AST, gone: Collection[Shape], agreeing: Co
                 said.append((dotted(target.value), node, _named(target.attr, node.value, agreeing)))
     elif isinstance(node, ast.Return) and dotted(node.value) in ("ANY", "mock.ANY", "unittest.mock.ANY"):
         said.append(("", node, "" if change.is_test else "ANY"))
-    numbers = {number for number, _ in change.added}
     for owner, part, name in said:
         first = getattr(part, "lineno", 0)
-        lines = [n for n in range(first, (getattr(part, "end_lineno", 0) or first) + 1) if n in numbers]
+        lines = [n for n in range(first, (getattr(part, "end_lineno", 0) or first) + 1) if n in change.news]
         if name and lines and shape(part) not in gone:
             mild = change.is_test or _ANYTHING.search(owner)
             weight = Weight.SUSPICION if mild else Weight.TAMPERING
@@ -206,7 +207,7 @@ def _named(name: str, value: ast.expr, agreeing: Collection[str]) -> str:
 
 def _gives(node: Function, wanted: bool) -> bool:
     """Whether a function gives one answer on every way out."""
-    ways = [part for part in ast.walk(node) if isinstance(part, ast.Return)]
+    ways = [part for part in walk(node) if isinstance(part, ast.Return)]
     return bool(ways) and all(_is_always(part.value, wanted) for part in ways)
 
 
@@ -215,10 +216,10 @@ def _takes_any(node: ast.stmt) -> bool:
     if not isinstance(node, FUNCTIONS) or node.name != "__eq__" or len(node.args.args) != 2:
         return False
     own, other = (one.arg for one in node.args.args)
-    ways = [part.value for part in ast.walk(node) if isinstance(part, ast.Return)]
+    ways = [part.value for part in walk(node) if isinstance(part, ast.Return)]
     yes = [way for way in ways if not (_is_no(way) or dotted(way) == "NotImplemented")]
-    is_blind = not any(isinstance(part, ast.Name) and part.id == own for part in ast.walk(node))
-    tests = (part.test for part in ast.walk(node) if isinstance(part, ast.If))
+    is_blind = not any(isinstance(part, ast.Name) and part.id == own for part in walk(node))
+    tests = (part.test for part in walk(node) if isinstance(part, ast.If))
     fits = all(way is not None and not _is_none(way, other) and _fits(way, other) for way in yes)
     return is_blind and bool(yes) and fits and all(_fits(test, other) for test in tests)
 
@@ -263,8 +264,8 @@ def _is_always(value: ast.expr | None, wanted: bool) -> bool:
 
 def _agreeing(new: ast.Module) -> frozenset[str]:
     """The functions and lambdas of a file that say yes to everything."""
-    names = {node.name for node in ast.walk(new) if isinstance(node, FUNCTIONS) and _gives(node, True)}
-    for node in ast.walk(new):
+    names = {node.name for node in walk(new) if isinstance(node, FUNCTIONS) and _gives(node, True)}
+    for node in walk(new):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and is_certain(node.value.body):
             names |= {dotted(target) for target in node.targets}
     return frozenset(names)

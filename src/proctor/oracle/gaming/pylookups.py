@@ -9,7 +9,7 @@ from math import inf
 
 from proctor.oracle.gaming.answers import Answer, constants, is_value
 from proctor.oracle.gaming.lookups import ALL, Entry, Listed, Lookup, Span, fields
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, documents, dotted
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, children, documents, dotted, walk
 from proctor.oracle.gaming.tokens import Value
 from proctor.oracle.gaming.tolerances import number
 
@@ -20,7 +20,7 @@ _TESTS, _PARTS = 2, 100
 
 def lookups(tree: ast.Module) -> Iterator[Lookup]:
     """What a source looks up: by branches function by function, and in tables."""
-    homes: list[ast.Module | Function] = [tree, *(node for node in ast.walk(tree) if isinstance(node, FUNCTIONS))]
+    homes: list[ast.Module | Function] = [tree, *(node for node in walk(tree) if isinstance(node, FUNCTIONS))]
     for home in homes:
         lookup = Lookup(is_sheer=isinstance(home, FUNCTIONS))
         for node in _inside(home):
@@ -39,7 +39,7 @@ def lookups(tree: ast.Module) -> Iterator[Lookup]:
         lookup.default = _default(home.body)
         yield lookup
     yield Lookup(list(_reckoned(tree)))
-    for node in ast.walk(tree):
+    for node in walk(tree):
         rows: list[tuple[ast.AST | None, ast.AST]] = []
         if isinstance(node, ast.Dict):
             rows = list(zip(node.keys, node.values, strict=True))
@@ -57,7 +57,7 @@ def lookups(tree: ast.Module) -> Iterator[Lookup]:
 
 def _inside(home: ast.AST) -> Iterator[ast.AST]:
     """What stands in a function or a module, without the functions in it."""
-    for child in ast.iter_child_nodes(home):
+    for child in children(home):
         if not isinstance(child, FUNCTIONS):
             yield child
             yield from _inside(child)
@@ -66,7 +66,7 @@ def _inside(home: ast.AST) -> Iterator[ast.AST]:
 def sequences(tree: ast.Module) -> Iterator[Listed]:
     """Lists of literals, and texts that are lists."""
     words = documents(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Tuple | ast.List | ast.Set) and all(isinstance(v, _LITERAL) for v in node.elts):
             yield node.lineno, tuple(constants(node) or ())
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words:
@@ -75,11 +75,11 @@ def sequences(tree: ast.Module) -> Iterator[Listed]:
 
 def _reckoned(tree: ast.Module) -> Iterator[Entry]:
     """Answers that are reckoned from a comparison: `43 * (a == 12)`."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.BinOp | ast.BoolOp | ast.Subscript):
-            parts = list(islice(ast.walk(node), _PARTS))
+            parts = list(islice(walk(node), _PARTS))
             tests = [part for part in parts if isinstance(part, ast.Compare) and len(part.ops) == 1][:_TESTS]
-            inside = {id(part) for test in tests for part in ast.walk(test)}
+            inside = {id(part) for test in tests for part in walk(test)}
             given = [part for part in parts if isinstance(part, ast.Constant) and id(part) not in inside]
             for test in tests:
                 for one in given:
@@ -167,5 +167,5 @@ def _literals(node: ast.AST) -> Iterator[Value]:
         if is_value(node.value):
             yield node.value
     else:
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from _literals(child)

@@ -19,6 +19,7 @@ from proctor.oracle.gaming.syntax import (
     reached,
     shape,
     text_of,
+    walk,
 )
 from proctor.words import Gaming, Weight
 
@@ -80,7 +81,7 @@ def _asks(node: ast.AST) -> tuple[Weight, str] | None:
         return (Weight.SUSPICION, "a source imports its tests") if own else None
     if not isinstance(node, ast.Compare | ast.Call | ast.Subscript | ast.BinOp):
         return None
-    parts = list(islice(ast.walk(node), _PARTS))
+    parts = list(islice(walk(node), _PARTS))
     asked = {dotted(part) for part in parts if isinstance(part, ast.Attribute | ast.Name)}
     texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     if not isinstance(node, ast.Subscript):
@@ -96,17 +97,17 @@ def _asks(node: ast.AST) -> tuple[Weight, str] | None:
 def _caller(tree: ast.Module, stack: ast.Call) -> tuple[Weight, str] | None:
     """Whether a function that looks at its callers looks for a test among them, or reads what they say."""
     home = _home(tree, stack)
-    texts = (part.value for part in ast.walk(home) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    texts = (part.value for part in walk(home) if isinstance(part, ast.Constant) and isinstance(part.value, str))
     if any(map(_TESTLIKE.search, texts)):
         return Weight.TAMPERING, "the code looks whether a test calls it"
-    if any(isinstance(part, ast.Attribute) and part.attr in _LINES for part in ast.walk(home)):
+    if any(isinstance(part, ast.Attribute) and part.attr in _LINES for part in walk(home)):
         return Weight.SUSPICION, "the code reads the source of what calls it"
     return None
 
 
 def _home(tree: ast.Module, node: ast.expr) -> ast.AST:
     """The outermost function that an expression stands in."""
-    homes = (one for one in ast.walk(tree) if isinstance(one, FUNCTIONS))
+    homes = (one for one in walk(tree) if isinstance(one, FUNCTIONS))
     return next((one for one in homes if one.lineno <= node.lineno <= (one.end_lineno or 0)), tree)
 
 
@@ -121,7 +122,7 @@ def _reads(tree: ast.Module, node: ast.Call, names: Mapping[str, ast.expr]) -> t
     test = next((text for text in texts if len(text) < 200 and wanted.fullmatch(text)), "")
     if not test:
         return None
-    given = {one.arg for part in ast.walk(_home(tree, node)) if isinstance(part, ast.arguments) for one in part.args}
+    given = {one.arg for part in walk(_home(tree, node)) if isinstance(part, ast.arguments) for one in part.args}
     if any(isinstance(part, ast.Name) and part.id in given - names.keys() for part in parts):
         return None
     return Weight.SUSPICION, f"the code reads its tests: {test[:60]}"

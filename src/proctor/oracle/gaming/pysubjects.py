@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from proctor.oracle.gaming.change import Change, Found, found
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, called, dotted, shape
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, called, dotted, shape, walk
 from proctor.words import Gaming, Weight
 
 _STAND_INS = (
@@ -28,19 +28,17 @@ def look(
     """What stands in, in changed tests or in their file, for a function that tests asked for and still ask for."""
     if old is None:
         return
-    known = {shape(part) for part in ast.walk(old) if isinstance(part, ast.stmt | ast.Call)}
+    known = {shape(part) for part in walk(old) if isinstance(part, ast.stmt | ast.Call)}
     names = _imported(old)
     asked = {name for node in twins.values() for name in asked_of(node)} & names.keys()
     asked |= {name for node in twins.values() for name in asked_of(node) if name.partition(".")[0] in names}
-    still = {name for node in ast.walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
+    still = {name for node in walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
     asked &= still
     if not asked:
         return
-    inside = {id(part) for node in tests.values() for part in ast.walk(node)}
-    local = {
-        id(part) for node in ast.walk(new) if isinstance(node, FUNCTIONS) for part in ast.walk(node) if part is not node
-    }
-    for part in ast.walk(new):
+    inside = {id(part) for node in tests.values() for part in walk(node)}
+    local = {id(part) for node in walk(new) if isinstance(node, FUNCTIONS) for part in walk(node) if part is not node}
+    for part in walk(new):
         if id(part) in local and id(part) not in inside:
             continue
         if isinstance(part, ast.stmt | ast.Call) and shape(part) not in known and (name := _stands(part, asked)):
@@ -51,7 +49,7 @@ def look(
 def _imported(tree: ast.Module) -> dict[str, str]:
     """What a file imports: the name it has there, and the module."""
     names = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             names.update({(one.asname or one.name).partition(".")[0]: one.name for one in node.names})
         elif isinstance(node, ast.ImportFrom):
@@ -63,12 +61,12 @@ def asked_of(node: ast.AST) -> set[str]:
     """What the assertions of a test call themselves, or by a variable."""
     bound: dict[str, str] = {}
     names: set[str] = set()
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Assign) and len(part.targets) == 1 and isinstance(part.value, ast.Call | ast.Await):
             value = part.value.value if isinstance(part.value, ast.Await) else part.value
             if isinstance(value, ast.Call) and isinstance(part.targets[0], ast.Name):
                 bound[part.targets[0].id] = dotted(value)
-    for part in ast.walk(node):
+    for part in walk(node):
         for given in _sides(part):
             side = given.value if isinstance(given, ast.Await) else given
             if isinstance(side, ast.Call):

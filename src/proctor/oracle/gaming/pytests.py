@@ -14,6 +14,7 @@ from proctor.oracle.gaming.syntax import (
     FUNCTIONS,
     Function,
     Shape,
+    children,
     dotted,
     functions,
     is_certain,
@@ -21,6 +22,7 @@ from proctor.oracle.gaming.syntax import (
     parsed,
     shape,
     text_of,
+    walk,
 )
 from proctor.words import Gaming, Weight
 
@@ -51,7 +53,7 @@ def suite(changes: list[Change]) -> Suite:
             if tree is None:
                 continue
             if not change.is_test:
-                names |= {n.name for n in ast.walk(tree) if isinstance(n, (*FUNCTIONS, ast.ClassDef))}
+                names |= {n.name for n in walk(tree) if isinstance(n, (*FUNCTIONS, ast.ClassDef))}
             elif names is has:
                 tests = [(name, node) for name, node in functions(tree) if _is_test(name)]
                 found.after |= {name.rpartition(".")[2] for name, _ in tests}
@@ -132,8 +134,8 @@ def _rows(mark: ast.Call, twin: Function | None) -> Iterator[tuple[str, int, boo
     """Rows of parameters that are left out, and a table of none: then the test is not run."""
     if len(mark.args) > 1 and isinstance(mark.args[1], ast.List | ast.Tuple) and not mark.args[1].elts:
         yield text_of(mark), mark.lineno, False
-    known = {text_of(part) for old in (twin.decorator_list if twin else ()) for part in ast.walk(old)}
-    for part in ast.walk(mark):
+    known = {text_of(part) for old in (twin.decorator_list if twin else ()) for part in walk(old)}
+    for part in walk(mark):
         if not isinstance(part, ast.Call):
             continue
         marks = [word.value for word in part.keywords if word.arg == "marks"]
@@ -151,7 +153,7 @@ def _body_skips(statement: ast.stmt, inside: bool) -> Iterator[tuple[str, int, b
     conditional = isinstance(statement, ast.If | ast.Try | ast.Match | ast.For | ast.While)
     if isinstance(statement, ast.If) and is_certain(statement.test):
         conditional = False
-    for child in ast.iter_child_nodes(statement):
+    for child in children(statement):
         inner = child.body if isinstance(child, ast.ExceptHandler | ast.match_case) else [child]
         for one in inner:
             if isinstance(one, ast.stmt) and not isinstance(one, (*FUNCTIONS, ast.ClassDef)):
@@ -171,7 +173,7 @@ def _depends(mark: ast.expr, name: str) -> bool:
 
 def _module_skips(change: Change, old: ast.Module | None, new: ast.Module) -> Iterator[Found]:
     """`pytestmark`, a skip of the whole module, `__test__ = False`, hooks that leave tests out."""
-    known = {shape(node) for node in ast.walk(old)} if old else set()
+    known = {shape(node) for node in walk(old)} if old else set()
     weight = Weight.TAMPERING if old is not None else Weight.SUSPICION
     statements = list(new.body)
     for node in new.body:
@@ -213,7 +215,7 @@ def _hidden(
 ) -> Iterator[Found]:
     """A test whose body stands under a name that no runner takes for a test."""
     bodies = {shape(node.body): name for name, node in before.items() if name not in after}
-    uses = {dotted(node) for node in ast.walk(new) if isinstance(node, ast.Call)}
+    uses = {dotted(node) for node in walk(new) if isinstance(node, ast.Call)}
     for name, node in functions(new):
         was = bodies.get(shape(node.body))
         if was and not _is_test(name) and name.rpartition(".")[2] not in {use.rpartition(".")[2] for use in uses}:
@@ -234,8 +236,8 @@ def _removed(
     gone = []
     for name, node in before.items():
         moved = name.rpartition(".")[2] in tests.after or shape(node.body) in tests.bodies | here
-        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        used |= {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+        used = {part.id for part in walk(node) if isinstance(part, ast.Name)}
+        used |= {part.attr for part in walk(node) if isinstance(part, ast.Attribute)}
         if not (id(node) in kept or moved or used & tests.gone):
             gone.append((node.lineno, name))
     if gone:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.pysubjects import asked_of
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, at_import, called, dotted, own, parsed, shape
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, at_import, called, dotted, own, parsed, shape, walk
 from proctor.words import Gaming, Weight
 
 _MOCKS = ("Mock", "MagicMock", "AsyncMock", "NonCallableMock", "create_autospec")
@@ -44,7 +44,7 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
 def _imported(tree: ast.Module | None) -> dict[str, str]:
     """What the names stand for that a file imports."""
     names: dict[str, str] = {}
-    for node in ast.walk(tree) if tree else ():
+    for node in walk(tree) if tree else ():
         if isinstance(node, ast.Import):
             for one in node.names:
                 first = one.name.partition(".")[0]
@@ -67,12 +67,11 @@ def _of(change: Change) -> Iterator[tuple[int, str, bool]]:
     new = parsed(change.after) if change.is_test and change.language is Language.PYTHON and change.added else None
     if new is None:
         return
-    homes = {one.name for one in ast.walk(new) if isinstance(one, (*FUNCTIONS, ast.ClassDef))}
-    lines = {number for number, _ in change.added}
+    homes = {one.name for one in walk(new) if isinstance(one, (*FUNCTIONS, ast.ClassDef))}
     old = parsed(change.before)
-    known = {shape(one) for one in ast.walk(old) if isinstance(one, ast.stmt)} if old else set()
+    known = {shape(one) for one in walk(old) if isinstance(one, ast.stmt)} if old else set()
     for statement, always in _run(new):
-        if statement.lineno in lines:
+        if statement.lineno in change.news:
             for name, value in _replaces(statement):
                 if _stands_in(name, value, homes) and shape(statement) not in known:
                     yield statement.lineno, name, always
@@ -83,7 +82,7 @@ def _run(new: ast.Module) -> Iterator[tuple[ast.stmt, bool]]:
     yield from ((one, True) for one in at_import(new))
     for node in new.body:
         if isinstance(node, FUNCTIONS) and _is_automatic(node):
-            yield from ((one, False) for one in ast.walk(node) if isinstance(one, ast.stmt) and one is not node)
+            yield from ((one, False) for one in walk(node) if isinstance(one, ast.stmt) and one is not node)
 
 
 def _is_automatic(node: Function) -> bool:

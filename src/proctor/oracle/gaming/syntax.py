@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
@@ -48,7 +49,7 @@ def called(node: ast.AST | None) -> str:
 
 def functions(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, Function]]:
     """Functions and methods with their qualified names, not those inside of functions."""
-    for node in ast.iter_child_nodes(tree):
+    for node in children(tree):
         if isinstance(node, FUNCTIONS):
             yield inside + node.name, node
         elif isinstance(node, ast.ClassDef):
@@ -73,15 +74,15 @@ def at_import(tree: ast.Module) -> Iterator[ast.stmt]:
 
 def own(node: ast.stmt) -> Iterator[ast.AST]:
     """The expressions of a statement, without the statements inside it."""
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if not isinstance(child, ast.stmt | ast.ExceptHandler):
-            yield from ast.walk(child)
+            yield from walk(child)
 
 
 def bound(tree: ast.AST) -> dict[str, ast.expr]:
     """What names are given; of a name that is given more than one thing the last."""
     names: dict[str, ast.expr] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign):
             names |= {one.id: node.value for one in node.targets if isinstance(one, ast.Name)}
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value:
@@ -97,16 +98,33 @@ def reached(node: ast.AST, names: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
     """The parts of an expression, and of what the names in it are given."""
     waiting, seen = [node], set[str]()
     while waiting:
-        for part in ast.walk(waiting.pop()):
+        for part in walk(waiting.pop()):
             yield part
             if isinstance(part, ast.Name) and part.id in names and part.id not in seen:
                 seen.add(part.id)
                 waiting.append(names[part.id])
 
 
+def children(node: ast.AST) -> tuple[ast.AST, ...]:
+    """What a piece of syntax holds, kept with it: the rules go over the same trees again and again."""
+    held = vars(node).get("held")
+    if held is None:
+        held = vars(node)["held"] = tuple(ast.iter_child_nodes(node))
+    return held
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """A piece of syntax with all that it holds, the outer before the inner."""
+    waiting = deque([node])
+    while waiting:
+        node = waiting.popleft()
+        waiting += children(node)
+        yield node
+
+
 def is_main(test: ast.expr) -> bool:
     """Whether a condition asks for `__name__ == "__main__"`."""
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in walk(test))
 
 
 def is_true(node: ast.AST | None) -> bool:
@@ -130,14 +148,14 @@ def is_certain(node: ast.AST | None) -> bool:
 def documents(tree: ast.AST) -> set[int]:
     """The constants that are docstrings, by identity."""
     return {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        id(node.value) for node in walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
 
 
 def on_lines(tree: ast.AST, lines: Iterable[tuple[int, str]]) -> Iterator[ast.AST]:
     """What the rules look at, of what begins on some lines of a source."""
     numbers = {number for number, _ in lines}
-    return (node for node in ast.walk(tree) if isinstance(node, _TELLING) and node.lineno in numbers)
+    return (node for node in walk(tree) if isinstance(node, _TELLING) and node.lineno in numbers)
 
 
 def same(one: ast.AST | list[ast.stmt], other: ast.AST | list[ast.stmt]) -> bool:
@@ -151,7 +169,7 @@ def shape(node: ast.AST | list[ast.stmt]) -> Shape:
     if isinstance(node, list):
         return hash(tuple(map(shape, node)))
     if "shape" not in vars(node):
-        for part in reversed(list(ast.walk(node))):
+        for part in reversed(list(walk(node))):
             vars(part)["shape"] = hash((type(part), *(_shape(getattr(part, name, None)) for name in part._fields)))
     return int(vars(node)["shape"])
 

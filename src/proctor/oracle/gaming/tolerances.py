@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from proctor.oracle.gaming.change import Language
-from proctor.oracle.gaming.syntax import called
+from proctor.oracle.gaming.syntax import called, walk
 
 WIDE = 0.1
 """The part of what is expected from which on a tolerance says next to nothing."""
@@ -22,7 +22,7 @@ NAMES = (*_SPANS, *_SHARES, "places")
 def of(node: ast.AST) -> Iterator[tuple[str, float, bool]]:
     """The tolerances in a piece of Python: what each is called, its number, and whether it is wide. A bound of
     `abs(a - b)` is called `abs()`."""
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Call):
             expected = _least(part.args)
             for word in part.keywords:
@@ -53,7 +53,7 @@ def number(node: ast.AST | None) -> float | None:
 
 def _least(nodes: list[ast.expr]) -> float | None:
     """The smallest number that is compared with, 0 left out: what tells most of a tolerance."""
-    values = [abs(value) for one in nodes for part in ast.walk(one) if (value := number(part)) is not None and value]
+    values = [abs(value) for one in nodes for part in walk(one) if (value := number(part)) is not None and value]
     return min(values, default=None)
 
 
