@@ -12,8 +12,9 @@ import pytest
 from proctor.budget.dimensions import Usage
 from proctor.cli.main import main
 from proctor.contract import ground
+from proctor.contract.lint import explain
 from proctor.contract.load import load
-from proctor.contract.starter import GOAL, NO_CHECK, init
+from proctor.contract.starter import GOAL, NO_CHECK, init, without_template
 from proctor.doors.gateway.prices import price
 from proctor.errors import UsageError
 
@@ -40,6 +41,19 @@ def test_an_empty_project_gets_every_file_and_a_contract_that_loads(tmp_path: Pa
     assert contract.progress.checks[0].run == NO_CHECK
     assert json.loads((tmp_path / "tasks.json").read_text()) == []
     assert init(tmp_path) == []
+
+
+def test_the_plan_that_init_wrote_is_none_until_something_is_written_in_it(tmp_path: Path) -> None:
+    init(tmp_path)
+    plan = tmp_path / "PLAN.md"
+    template = plan.read_text()
+    assert without_template(template) == ""
+    assert without_template(f"{template}\nFirst the door.\n") == "\nFirst the door.\n"
+    assert without_template("# Plan\n\nFirst the door.\n") == "# Plan\n\nFirst the door.\n"
+    warned = "state.plan: PLAN.md still has what init wrote"
+    assert any(warned in line for line in explain(load(tmp_path), tmp_path).warnings)
+    plan.write_text("First the door.\n")
+    assert not any(warned in line for line in explain(load(tmp_path), tmp_path).warnings)
 
 
 def test_nothing_that_is_there_is_written_over(tmp_path: Path) -> None:

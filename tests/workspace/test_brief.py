@@ -112,7 +112,9 @@ def test_notes_and_a_narrow_scope_belong_to_the_task() -> None:
 
 def test_a_task_that_a_plateau_narrowed_is_narrow() -> None:
     narrowed = TaskState(id=14, task="x", narrow=True)
-    assert "## Narrow scope" in build(inputs(tasks=(narrowed,), task=narrowed), 10_000, count).text
+    text = build(inputs(tasks=(narrowed,), task=narrowed), 10_000, count).text
+    assert "## Narrow scope\n\nThis task has taken more than it should" in text
+    assert "budget" not in text
 
 
 def test_what_the_plateau_rules_hold_against_the_task_stands_before_the_operators_words() -> None:

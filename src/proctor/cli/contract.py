@@ -71,6 +71,7 @@ def facts(workspace: Path, contract: Contract) -> lint.Facts:
         repository=_repository(workspace),
         unrunnable=rehearsal.unrunnable(workspace, contract),
         kept=rehearsal.kept(workspace, contract),
+        unwritten=rehearsal.unwritten(workspace, contract),
         faults=_faults(workspace, contract),
         unpriced=tuple(_unpriced(contract)),
     )

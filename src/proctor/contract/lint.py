@@ -40,8 +40,9 @@ class Facts:
     not repeat, `oscillations` trees that came back after differing; `ungated` are acts that reach outside
     and that the approvals let through unasked. `repository` is the folder whose git repository the workspace
     belongs to, "" for none. `faults` are those of the task list, `unrunnable` checks that cannot start, `kept` files
-    that checks rest on and that may be the work, a line each with its place first; `unpriced` models
-    whose cost is capped and not known, each with the nearest name that has a price, "" where none is near.
+    that checks rest on and that may be the work, a line each with its place first; `unwritten` checks that rest on
+    what is not there yet; `unpriced` models whose cost is capped and not known, each with the nearest name that has a
+    price, "" where none is near.
     """
 
     check_seconds: float | None = None
@@ -52,6 +53,7 @@ class Facts:
     repository: str | None = None
     unrunnable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    unwritten: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     unpriced: tuple[tuple[str, str], ...] = ()
 
@@ -111,6 +113,8 @@ def explain(contract: Contract, workspace: Path, facts: Facts | None = None) -> 
                 *_without_price(contract, facts),
                 *_absent(contract, workspace),
                 *facts.kept,
+                *facts.unwritten,
+                *_template(contract, workspace),
             )
         ),
         unanswered=tuple(located(contract, line) for line in (*_unanswered(contract, queue, facts), *facts.unrunnable)),
@@ -260,6 +264,12 @@ def _without_effect(contract: Contract) -> Iterator[str]:
     degrades = any(ceiling.on_exhaustion is Exhaustion.DEGRADE for ceiling in budget.ceilings.values())
     if contract.worker.cheaper and not degrades and AtSoft.CHEAPER_MODEL not in budget.at_soft:
         yield "worker.cheaper: is never used: no ceiling says degrade, and budget.at_soft no cheaper_model"
+
+
+def _template(contract: Contract, workspace: Path) -> Iterator[str]:
+    plan = testfiles.text(workspace / contract.state.plan)
+    if starter.without_template(plan) != plan:
+        yield f"state.plan: {contract.state.plan} still has what init wrote, which no brief says; write what is planned"
 
 
 def _without_price(contract: Contract, facts: Facts) -> Iterator[str]:

@@ -77,6 +77,9 @@ What is to be done, in which order, and why. The tasks themselves stand in `{tas
 
 A task is done when its check passes in a clean copy of the tree, and not before the work.
 """
+_TEMPLATE = re.compile(
+    re.escape(_PLAN).replace(re.escape("{tasks}"), r"[^`\n]+").replace(re.escape("{example}"), r"\{[^`]*?\}\}")
+)
 _EXAMPLE = """{{"id": 1, "task": "Port the refund endpoint", "spec": "specs/1.md",
      "check": {{"run": {run}}}}}"""
 _PROGRESS = "# Progress\n\nWritten by proctor after every verdict; notes of the worker are kept.\n"
@@ -108,6 +111,11 @@ def init(workspace: Path) -> list[str]:
     if not (workspace / "specs").exists():
         files["specs/README.md"] = _SPECS
     return created + [name for name, text in files.items() if _write(workspace, name, text)]
+
+
+def without_template(plan: str) -> str:
+    """A plan without what `init` wrote for one: an example is no plan."""
+    return _TEMPLATE.sub("", plan, count=1)
 
 
 def _write(workspace: Path, name: str, text: str) -> bool:

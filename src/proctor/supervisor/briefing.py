@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+from proctor.contract.starter import without_template
 from proctor.doors.gateway import tokens
 from proctor.journal.state import TaskState
 from proctor.progress import drift
@@ -28,21 +29,21 @@ def model(s: Session) -> str | None:
     return worker.model
 
 
-async def build(s: Session, task: TaskState, narrow: bool) -> str:
+async def build(s: Session, task: TaskState) -> str:
     """The brief of one task, as of now."""
     state = s.state
     names = s.terms.contract.state
     lit = {one.drift: one for one in drift.lights(state) if one.light is not Light.QUIET}
     inputs = brief.BriefInputs(
         goal=s.terms.contract.goal,
-        plan=files.read_optional(s.workspace, names.plan) or "",
+        plan=without_template(files.read_optional(s.workspace, names.plan) or ""),
         tasks=state.tasks,
         log=files.read_optional(s.workspace, names.progress, files.LOG_LIMIT) or "",
         rules=files.read_optional(s.workspace, names.rules) or "",
         task=task,
         spec=(files.read_optional(s.workspace, task.spec) or "") if task.spec else "",
         notes=state.notes,
-        narrow=narrow,
+        narrow=s.at_soft(AtSoft.NARROW),
         stuck=state.plateau,
         broken=state.broken,
         drift=drift.told(lit.values(), task.id),

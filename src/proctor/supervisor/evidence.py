@@ -60,7 +60,7 @@ async def _look(s: Session, acted: Acted, task: TaskState, before: str, laid_bac
     what = looking.Looked(
         before=before,
         after=acted.snapshot.commit,
-        others=_others(s, acted.iteration),
+        others=others(s, acted.iteration),
         laid_back=laid_back,
         told=(s.terms.contract.goal, task.task, *s.state.notes),
         told_in=tuple(filter(None, (names.plan, names.rules, task.spec))),
@@ -127,7 +127,7 @@ def _some(findings: Sequence[ev.Finding]) -> tuple[tuple[ev.Finding, ...], int]:
     return tuple(findings[: looking.MOST]), max(0, len(findings) - looking.MOST)
 
 
-def _others(s: Session, iteration: int) -> set[str]:
+def others(s: Session, iteration: int) -> set[str]:
     """Paths that the operator alone wrote while the worker stood still, and the harness's own files."""
     mine = (row.event for row in s.journal.rows(kinds=("operator_wrote",)))
     wrote = {path for e in mine if isinstance(e, ev.OperatorWrote) and e.iteration == iteration for path in e.mine}

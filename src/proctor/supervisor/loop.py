@@ -27,6 +27,7 @@ from proctor.supervisor import (
     judging,
     obey,
     outcome,
+    proofs,
     publish,
     report,
     rot,
@@ -159,7 +160,7 @@ async def act(s: Session, desk: Desk, task: TaskState) -> Acted:
     number = s.state.iteration + 1
     narrow = task.narrow or s.at_soft(AtSoft.NARROW)
     key = f"{s.state.session}/{task.id}/{number}"
-    brief = await briefing.build(s, task, narrow)
+    brief = await briefing.build(s, task)
     before = await s.timeline.present()
     model = briefing.model(s)
     work = await asyncio.to_thread(s.store.without_ignored, before)
@@ -239,6 +240,8 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     report.conflicts(s, acted.iteration, acted.task)
     async with evidence.beside(s, acted, task) as seen_with:
         judgement = await judging.of_work(s, acted, task)
+        mine = evidence.others(s, acted.iteration)
+        judgement = await proofs.marked(s, judging.before(s, task.id), judgement, mine)
         seen = await seen_with(judgement)
     mended = judgement.verdict is Verdict.PASSED and judging.only_repairs(s)
     judging.record(s, acted, judgement, seen, mended=mended)

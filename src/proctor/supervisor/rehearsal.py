@@ -21,7 +21,7 @@ from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import run
 from proctor.sandbox.running import Backend
-from proctor.supervisor import policies
+from proctor.supervisor import awaiting, policies
 from proctor.supervisor.terms import Terms
 from proctor.text import safe_line
 from proctor.trees import scratch_folder
@@ -75,6 +75,11 @@ def kept(workspace: Path, contract: Contract) -> tuple[str, ...]:
         for path, key in found.items()
     ]
     return tuple(safe_line(line, 600) for line in (*lines, *_named(workspace, contract, [c for _, c in every])))
+
+
+def unwritten(workspace: Path, contract: Contract) -> tuple[str, ...]:
+    """Checks that rest on what the worker would write: a line each."""
+    return awaiting.told(workspace, contract, _required(workspace, contract))
 
 
 def _named(workspace: Path, contract: Contract, checks: Sequence[CheckFact]) -> Iterator[str]:

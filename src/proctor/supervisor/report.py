@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from proctor.contract.problems import FILE
 from proctor.errors import UsageError
 from proctor.journal import events as ev
+from proctor.journal import findings
 from proctor.oracle.check import Judgement
 from proctor.supervisor import revising
 from proctor.supervisor.act import Acted
@@ -86,7 +87,18 @@ def iteration(s: Session, acted: Acted, judgement: Judgement | None, mended: boo
     size = f"{counted(acted.ended.files, 'file')}, {counted(acted.ended.lines, 'line')} changed; {claim}"
     if task and (commit := s.state.committed.get(task.checkpoint or "")):
         size += f"; commit {commit[:12]}"
-    entry(s, f"task {acted.task} {verdict}", size, found if verdict != Verdict.PASSED else "", following)
+    found = "; ".join(filter(None, (found if verdict != Verdict.PASSED else "", _tampering(s, acted.iteration))))
+    entry(s, f"task {acted.task} {verdict}", size, found, following)
+
+
+def _tampering(s: Session, iteration: int) -> str:
+    """What was tampered with in an iteration, "" for nothing."""
+    if s.state.tampered_in != iteration:
+        return ""
+    said = [f"{one.where} ({one.why or findings.TAMPERED.get(one.kind, one.kind)})" for one in s.state.findings[:3]]
+    more = f" and {len(s.state.findings) - 3} more" if len(s.state.findings) > 3 else ""
+    undone = "" if s.state.gamed_in == iteration else ", undone for the verdict"
+    return f"tampering: {', '.join(said) or 'what checks rest on was changed'}{more}{undone}"
 
 
 def went_back(s: Session, back: ev.RolledBack) -> None:

@@ -31,10 +31,12 @@ _BOXES = {TaskStatus.DONE: "x", TaskStatus.FAILED: "!", TaskStatus.BLOCKED: "-",
 _NARROW = """\
 ## Narrow scope
 
-The budget for this task is small. Make the smallest change that lets the check pass, in as few files as possible.
+{why} Make the smallest change that lets the check pass, in as few files as possible.
 No refactoring, no detours, no second attempt at what already works. If it cannot be done small, write down why
 and end.
 """
+_SCARCE = "Little is left of the budget."
+_TOOK_MUCH = "This task has taken more than it should and is not verified."
 _NUDGE = """\
 ## Change the approach
 
@@ -106,9 +108,9 @@ you), write as a few short lines at the end of {progress}.
 @dataclass(frozen=True, slots=True)
 class BriefInputs:
     """What a brief is built from: texts of the files, the queue, and the task at hand, one of `tasks`. `stuck` is how
-    the plateau rules stand: what they hold against this task is said once, in its next brief. `drift` is what the
-    lights of drift tell a worker; where the log is polluted, the harness's own record comes first and
-    only so many characters of the log follow it."""
+    the plateau rules stand: what they hold against this task is said once, in its next brief. `narrow`: a budget is
+    near its ceiling. `drift` is what the lights of drift tell a worker; where the log is polluted, the harness's own
+    record comes first and only so many characters of the log follow it."""
 
     goal: str
     plan: str
@@ -231,7 +233,7 @@ def _task(inputs: BriefInputs) -> str:
     if inputs.notes:
         sections.append("## From the operator\n\n" + "".join(f"- {note.strip()}\n" for note in inputs.notes))
     if inputs.narrow or task.narrow:
-        sections.append(_NARROW)
+        sections.append(_NARROW.format(why=_SCARCE if inputs.narrow else _TOOK_MUCH))
     sections.append(_ENDING.format(tasks=safe_line(inputs.tasks_file), progress=safe_line(inputs.progress_file)))
     if inputs.rules_again and inputs.rules.strip():
         sections.append(_RULES_AGAIN.format(rules=_cut("rulebook", inputs.rules.strip(), RULES_AGAIN)))
