@@ -127,6 +127,15 @@ class Workspace:
         assert old in text
         path.write_text(text.replace(old, new))
 
+    def freeze(self) -> None:
+        """Pause while a worker is at work; where that came between two workers, go on and try again."""
+        while True:
+            wait_until(lambda: self.live("worker").get("alive"), "a worker")
+            self.proctor("pause", check=True)
+            if wait_until(lambda: (now := self.live("worker")).get("paused") and now, "paused").get("frozen"):
+                return
+            self.proctor("resume", check=True)
+
     def raise_ceiling(self, dimension: str, factor: int) -> None:
         """Multiply one limit of the contract."""
         path = self.path / "proctor.yaml"

@@ -190,9 +190,7 @@ def test_rollback_and_undo_while_a_worker_runs(sample: Make) -> None:
 def test_pause_freezes_the_worker_and_the_active_clock_and_a_note_reaches_the_next_brief(sample: Make) -> None:
     workspace = sample("csv_tool", pause=0.2)
     workspace.begin("--yes")
-    wait_until(lambda: workspace.live("worker").get("alive"), "a worker")
-    assert workspace.proctor("pause").returncode == 0
-    wait_until(lambda: workspace.live("worker").get("frozen"), "frozen")
+    workspace.freeze()
     before = workspace.status()["budget"]["wall_clock"]["used"]
     beats = workspace.live("gauges")
     wait_until(lambda: workspace.live("gauges") != beats or None, "elapsed moves on")

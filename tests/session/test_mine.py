@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 
 from harness import Workspace, wait_until
-from proctor.words import SessionStatus
 
 Make = Callable[..., Workspace]
 
@@ -15,9 +14,7 @@ def test_edits_made_during_a_pause_are_the_operator_s_and_stay(sample: Make) -> 
     workspace = sample("csv_tool", pause=0.3)
     workspace.begin("--yes")
     wait_until(lambda: workspace.rows("task_done"), "a verified task")
-    wait_until(lambda: workspace.live("worker").get("alive"), "the next worker")
-    workspace.proctor("pause", check=True)
-    wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.PAUSED, "paused")
+    workspace.freeze()
     mine = workspace.path / "notes.txt"
     mine.write_text("mine\n")
     wait_until(lambda: workspace.rows("operator_wrote"), "what the watcher saw")

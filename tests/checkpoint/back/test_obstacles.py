@@ -305,7 +305,7 @@ except ProctorError as error:
 print(*sorted(entry.path for entry in store.entries(now.commit)), end="")
 """
 folds = pytest.mark.skipif(
-    not (can("-m") and shutil.which("lowntfs-3g") and os.access("/dev/fuse", os.W_OK)),
+    not (can("-m") and all(map(shutil.which, ("lowntfs-3g", "mkfs.ntfs"))) and os.access("/dev/fuse", os.W_OK)),
     reason="wants ntfs-3g, for a disk on which upper and lower case are one",
 )
 
