@@ -34,6 +34,8 @@ class TaskStatus(StrEnum):
     REVIEW = "review"
 
 
+OWN_TESTS = "by tests that the worker wrote"
+"""What the reason of a pass says where nothing else decided it."""
 DROPPED = "dropped by the operator"
 """Why a task is blocked that nobody wants any more."""
 STANDS = {

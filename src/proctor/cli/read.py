@@ -24,7 +24,7 @@ from proctor.supervisor.process import check_workspace
 from proctor.supervisor.status import status_of
 from proctor.text import safe_block, safe_line
 from proctor.units import counted, format_amount
-from proctor.words import DROPPED, Dimension, ExitCode, Level, SessionStatus, TaskStatus
+from proctor.words import DROPPED, OWN_TESTS, Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
 MOST_PARTS = 12
@@ -94,7 +94,7 @@ def _task(task: TaskState) -> Iterator[str]:
     claim = f"   claimed {safe_line(task.claim, 40)}" if task.claim else ""
     yield f"  {task.id!s:>4} {stands(task):10} {safe_line(task.task, 60):60}{claim}".rstrip()
     why = reason(task.why) if task.why else task.last.reason if task.last else ""
-    if task.status is not TaskStatus.DONE and why not in ("", DROPPED):
+    if (task.status is not TaskStatus.DONE and why not in ("", DROPPED)) or OWN_TESTS in why:
         log = f" ({safe_line(task.last.log, 200)})" if task.last and task.last.log else ""
         yield f"       {safe_line(why, 200)}{log}"
 

@@ -16,7 +16,7 @@ from proctor.oracle.runners import Outcome
 from proctor.oracle.toolchains.commands import named_paths
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
-from proctor.words import Verdict
+from proctor.words import OWN_TESTS, Verdict
 
 
 async def marked(s: Session, before: Judgement | None, after: Judgement, others: Collection[str]) -> Judgement:
@@ -31,7 +31,7 @@ async def marked(s: Session, before: Judgement | None, after: Judgement, others:
     new = {one.path for one in changes if one.kind is ChangeKind.ADDED and is_test(one.path)} - set(others)
     files = own(sorted(new), before, after)
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-    said = f"{after.reason}; by tests that the worker wrote: {', '.join(files[:3])}{more}"
+    said = f"{after.reason}; {OWN_TESTS}: {', '.join(files[:3])}{more}"
     return replace(after, reason=safe_line(said, REASON)) if files else after
 
 

@@ -9,7 +9,7 @@ from proctor.journal.findings import TAMPERED
 from proctor.text import CUT
 from proctor.tui.entries import Told, hunk, some
 from proctor.tui.spans import Role
-from proctor.words import Phase, Verdict
+from proctor.words import OWN_TESTS, Phase, Verdict
 
 _AGAIN = {
     Phase.REPEAT: "second run of the check",
@@ -37,7 +37,8 @@ def judged(e: ev.Judged) -> Told:
         return None
     what = "final check" if e.phase is Phase.FINAL else f"task {e.task}"
     failing = f": {', '.join(e.failing[:3])}" if e.failing else ""
-    reason = f" · {e.reason}" if e.reason and (e.verdict is not Verdict.PASSED or e.moved) else ""
+    telling = e.verdict is not Verdict.PASSED or e.moved or OWN_TESTS in e.reason
+    reason = f" · {e.reason}" if e.reason and telling else ""
     return "verdict", f"{what} {e.verdict}{failing}{reason}", _VERDICT_ROLE.get(e.verdict, Role.TEXT)
 
 
