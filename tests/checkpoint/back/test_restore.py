@@ -77,18 +77,18 @@ def test_ignored_folders_are_listed_and_never_touched(store: Store, work: Path) 
 
 def test_what_a_new_ignore_rule_protected_stays_when_the_rule_goes(store: Store, work: Path) -> None:
     before = store.snapshot("c1")
-    write(work / ".gitignore", "node_modules/\n*.iso\n")
-    write(work / "node_modules/a/index.js", "1")
+    write(work / ".gitignore", "deps/\n*.iso\n")
+    write(work / "deps/a/index.js", "1")
     write(work / "src/disk.iso", b"i" * BIG)
     after = store.snapshot("c2")
     store.restore(after.commit, before.commit)
     assert not (work / ".gitignore").exists()
-    assert (work / "node_modules/a/index.js").read_text() == "1"
+    assert (work / "deps/a/index.js").read_text() == "1"
     assert (work / "src/disk.iso").stat().st_size == BIG
     assert store.tree_of_working_tree().tree == before.tree
-    write(work / "node_modules/a/later.js", "written after the rollback")
+    write(work / "deps/a/later.js", "written after the rollback")
     assert [change.path for change in store.diff(before.commit, store.snapshot("c3").commit)] == [
-        "node_modules/a/later.js"
+        "deps/a/later.js"
     ]
 
 

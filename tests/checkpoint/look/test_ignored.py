@@ -252,3 +252,23 @@ def test_nobody_else_can_read_what_the_store_holds(built: Path, umask: int) -> N
     assert (built / ".proctor/parked").stat().st_mode & 0o777 == 0o700
     assert open_to_others(built / ".proctor") == []
     assert stat.S_IMODE((built / ".env").stat().st_mode) == 0o600
+
+
+def test_the_usual_caches_are_ignored_where_no_rule_names_them_and_kept_where_one_says_so(work: Path) -> None:
+    write(work / "Cargo.toml", "[package]\n")
+    store = keeping(work)
+    before = store.snapshot("c1")
+    caches = [
+        "__pycache__/a.pyc",
+        "src/__pycache__/b.pyc",
+        ".pytest_cache/v/x",
+        "node_modules/a/i.js",
+        "target/debug/a",
+    ]
+    for path in (*caches, "old.pyc", "a.tsbuildinfo", "src/target/a"):
+        write(work / path, "x\n")
+    after = store.snapshot("c2")
+    assert [one.path for one in store.diff(before.commit, after.commit)] == ["src/target/a"]
+    write(work / ".gitignore", "!/target/\n")
+    own = {one.path for one in store.diff(after.commit, store.snapshot("c3").commit)}
+    assert own == {".gitignore", "target/debug/a"}

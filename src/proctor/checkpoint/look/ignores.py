@@ -1,4 +1,4 @@
-"""What the project does not keep: the user's ignore rules, read and never obeyed blindly.
+"""What the project does not keep: the user's ignore rules, read and never obeyed blindly, and caches of tools.
 
 Of the user's repository nothing is read but `info/exclude` and, because git never ignores what it tracks, the names
 in its index. Nothing there is written, and none of its configuration is used.
@@ -21,6 +21,23 @@ from proctor.checkpoint.store.hygiene import user_ignores
 from proctor.checkpoint.store.plumbing import Git, joined, split, write_file
 
 _LIMIT = 1 << 20
+CACHES = b"""\
+__pycache__/
+*.py[co]
+.pytest_cache/
+.mypy_cache/
+.ruff_cache/
+.tox/
+.nox/
+.venv/
+node_modules/
+.gradle/
+.eslintcache
+*.tsbuildinfo
+"""
+"""What tools make again and nobody keeps, also where no rule says so; any rule of the user's says otherwise."""
+CARGO = b"/target/\n"
+"""The same beside a `Cargo.toml`."""
 
 
 class Ignores:
@@ -35,11 +52,13 @@ class Ignores:
         self._tracked_as: tuple[int, ...] = ()
 
     def refresh(self) -> bytes:
-        """Lay the user's `info/exclude` where the store's own commands read it. What is returned is another as soon
-        as one of the rules that do not lie in the tree is, or what the user's git tracks."""
+        """Lay the user's `info/exclude`, below the usual caches, where the store's own commands read it. What is
+        returned is another as soon as one of the rules that do not lie in the tree is, or what the user's git tracks.
+        """
         gitdir = _gitdir_of(self._git.workspace)
         common = gitdir and _pointed(gitdir / "commondir", gitdir, b"")
-        rules = _read((common or gitdir) / "info" / "exclude") if gitdir else b""
+        own = _read((common or gitdir) / "info" / "exclude") if gitdir else b""
+        rules = CACHES + (CARGO if (self._git.workspace / "Cargo.toml").is_file() else b"") + own
         place = self._git.gitdir / "info" / "exclude"
         if _read(place) != rules:
             write_file(place, rules)
