@@ -23,8 +23,9 @@ def stand_ins(
     """For ids that are gone those that stand for them; `new` are the ids after, which `passed`."""
 
     def tree(one: Files, other: Files) -> Tree:
-        texts = {path: text for path, text in one.items() if other.get(path) != text and not path.endswith("go.mod")}
-        modules = {path: text for path, text in one.items() if path.endswith("go.mod")}
+        named = ("go.mod", "Cargo.toml")
+        texts = {path: text for path, text in one.items() if other.get(path) != text and not path.endswith(named)}
+        modules = {path: text for path, text in one.items() if path.endswith(named)}
         return Tree(frozenset(one), texts, modules)
 
     known = {*gone, *old, *(id for id in new if id.partition("::")[0] in before and before == after)}

@@ -79,7 +79,7 @@ class Moves:
 
     def _tree(self, commit: str) -> dict[str, object]:
         paths = self.store.paths(commit)
-        modules = [path for path in paths if path.rpartition("/")[2] == "go.mod"][:50]
+        modules = [path for path in paths if path.rpartition("/")[2] in ("go.mod", "Cargo.toml")][:50]
         texts = {path: self.store.read(commit, path)[:_FILE].decode("utf-8", "replace") for path in modules}
         return {"paths": paths, "texts": {}, "modules": texts}
 

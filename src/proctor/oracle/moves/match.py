@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language, language_of
 from proctor.oracle.gaming.failed import Failing, failing
-from proctor.oracle.moves import python, scripts
+from proctor.oracle.moves import python, rust, scripts
 from proctor.oracle.moves.bodies import NAME, TARGET, VALUE, Beside, Module, Pieces, Statement, Test
 from proctor.oracle.moves.trees import Move, Tree
 
@@ -112,16 +112,25 @@ def _by_id(ids: Iterable[str], modules: Mapping[str, Module], tree: Tree) -> dic
     found: dict[str, list[Test]] = {}
     for id in ids:
         hits = [test for test in tests if _is_of(test, id, tree)]
-        nearest = max((len(test.path) for test in hits), default=0)
-        exact = [test for test in hits if _is_exact(test, id)]
-        found[id] = exact or [test for test in hits if len(test.path) == nearest]
+        exact = [test for test in hits if _is_exact(test, id, tree)]
+        found[id] = exact or hits
     return found
 
 
-def _is_exact(test: Test, id: str) -> bool:
+def _is_exact(test: Test, id: str, tree: Tree) -> bool:
     path, _, inside = id.partition("::")
     if test.region.language is Language.SCRIPT:
         return (path, inside) == (test.path, test.region.name)
+    if test.region.language is Language.RUST:
+        folder, module = rust.home(test.path, tree)
+        crate, _, kind = path.partition("/")
+        modules = inside.split("::")[:-1]
+        own = (
+            modules[: len(module) - 1] == list(module[1:]) and len(modules) <= len(module)
+            if module
+            else (kind == PurePosixPath(test.path).stem)
+        )
+        return tree.crates.get(folder, "").replace("-", "_") == crate.replace("-", "_") and own
     dotted = test.path.removesuffix(".py").replace("/", ".")
     return path == test.path or id == f"{dotted}.{test.region.name}"
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from proctor.oracle.gaming.change import Language
+from proctor.oracle.gaming.change import Language, is_test
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.regions import Region, regions
 from proctor.oracle.gaming.tokens import Token, closing, lexed
-from proctor.oracle.moves import tables
+from proctor.oracle.moves import rust, tables
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
 from proctor.oracle.moves.trees import Tree
 
@@ -30,27 +30,40 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
     """The tests of a file, and what stands beside them."""
     text = usual(text, language)
     tokens = lexed(text, language)
-    found = [one for one in regions(text, language) if one.name and one.tokens]
+    in_source = language is Language.RUST and not is_test(path)
+    *found, others = regions(text, language, in_source)
     if not found and language is not Language.GO:
         return Module(path)
-    places = {id(token): at for at, token in enumerate(tokens)}
-    left_out = set(_groups(tokens)) if language is Language.SCRIPT else set[int]()
-    for one in found:
-        left_out |= set(range(places[id(one.tokens[0])], places[id(one.tokens[-1])] + 1))
-    rest = list(split([token for at, token in enumerate(tokens) if at not in left_out]))
+    spans = list(_spans(tokens, found))
+    left_out = {at for span in spans for at in span}
+    left_out |= set(_groups(tokens)) if language is Language.SCRIPT else set()
+    if language is Language.RUST:
+        beside_tests = rust.unwrapped(others.tokens)
+    else:
+        beside_tests = [token for at, token in enumerate(tokens) if at not in left_out]
     bound: dict[str, str] = {}
     beside = []
-    for said in rest:
-        names = dict(_imported(said, path, language))
+    for said in split(beside_tests):
+        is_use = language is Language.RUST and said[0].text == "use"
+        names = dict(rust.imported(said, path, text, tree) if is_use else _imported(said, path, language))
         bound |= names
         if not names and (other := _besides(said, language)) is not None:
             beside.append((said, other))
     written = tuple(Beside(tuple(pieces(said, bound)), gives, plain) for said, (gives, plain) in beside)
     head = _package(path, tokens, language, tree)
-    named = (
-        (one, _group(tokens, places[id(one.tokens[0])]) if one.language is Language.SCRIPT else "") for one in found
-    )
-    return Module(path, tuple(_test(path, one, group, bound, head) for one, group in named), written)
+    groups = [_group(tokens, span[0]) if language is Language.SCRIPT else "" for span in spans]
+    tests = (_test(path, one, group, bound, head) for one, group in zip(found, groups, strict=True))
+    return Module(path, tuple(tests), written)
+
+
+def _spans(tokens: Sequence[Token], tests: Sequence[Region]) -> Iterator[range]:
+    """Where tests stand among the tokens of their file."""
+    at = 0
+    for one in tests:
+        while tokens[at] != one.tokens[0]:
+            at += 1
+        yield range(at, at + len(one.tokens))
+        at += len(one.tokens)
 
 
 def _package(path: str, tokens: Sequence[Token], language: Language, tree: Tree) -> tuple[Piece, ...]:
@@ -279,4 +292,4 @@ def _only_fails(said: Sequence[Token]) -> bool:
     if any(token.text in _NO_ASSERTION for token in said):
         return False
     first, *rest = [token.text for token in said[:3]]
-    return first in ("expect", "assert", "require") and rest[:1] in (["("], ["."])
+    return first.startswith(("expect", "assert", "require")) and rest[:1] in (["("], ["."])

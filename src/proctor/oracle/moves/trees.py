@@ -13,6 +13,7 @@ from proctor.oracle.gaming.tokens import lexed
 
 _SCRIPTS = ("", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_CRATE = re.compile(r"^name\s*=\s*[\"']([\w-]+)", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -23,7 +24,7 @@ class Tree:
     paths: frozenset[str]
     texts: Mapping[str, str]
     modules: Mapping[str, str] = field(default_factory=dict)
-    """The `go.mod` files, by path."""
+    """The files that say what packages are called (`go.mod`, `Cargo.toml`), by path."""
 
     @cached_property
     def places(self) -> frozenset[str]:
@@ -40,13 +41,26 @@ class Tree:
                 found.setdefault(_dotted(path).rpartition(".")[2], set()).add(path)
         return {name: frozenset(paths) for name, paths in found.items()}
 
+    @cached_property
+    def crates(self) -> Mapping[str, str]:
+        """The folders of Rust's crates, each with the name of its crate."""
+        found = {}
+        for path, text in self.modules.items():
+            if path.endswith("Cargo.toml") and (named := _CRATE.search(text)):
+                found[PurePosixPath(path).parent.as_posix()] = named[1]
+        return found
+
+    def above(self, path: str, name: str) -> str:
+        """The nearest folder above a file that holds one of the names of packages; "." for none."""
+        folders = (one.as_posix() for one in PurePosixPath(path).parents)
+        return next((one for one in folders if f"{one}/{name}".removeprefix("./") in self.modules), ".")
+
     def go_package(self, path: str) -> str:
         """The import path of the package that a Go file belongs to; "" if no module tells it."""
-        folder = PurePosixPath(path).parent
-        for above in (folder, *folder.parents):
-            if named := _MODULE.search(self.modules.get((above / "go.mod").as_posix(), "")):
-                below = folder.relative_to(above).as_posix()
-                return named[1] if below == "." else f"{named[1]}/{below}"
+        above = self.above(path, "go.mod")
+        if named := _MODULE.search(self.modules.get(f"{above}/go.mod".removeprefix("./"), "")):
+            below = PurePosixPath(path).parent.relative_to(above).as_posix()
+            return named[1] if below == "." else f"{named[1]}/{below}"
         return ""
 
     def home(self, target: str, language: Language) -> tuple[frozenset[str], str]:
@@ -77,6 +91,8 @@ class Move:
     def same_target(self, old: str, new: str, language: Language) -> dict[str, str] | None:
         """The names that differ where an import leads to what it did, though that moved or has another name; None
         where it leads to something else."""
+        if language is Language.RUST:
+            return self._same_crate(old, new)
         was, leaf = self.before.home(old, language)
         now, name = self.after.home(new, language)
         gone = bool(was) and not was & self.after.places
@@ -89,17 +105,26 @@ class Move:
             return None
         return dict(parts) if all(self._left(was, now, a, b) for a, b in parts) else None
 
+    def _same_crate(self, old: str, new: str) -> dict[str, str] | None:
+        """The same of Rust: a module above may give what one below defines, but has none of its own by that name."""
+        (was, leaf), (now, name) = (one.split("#", 1) for one in (old, new))
+        if leaf != name and not self.same_name(leaf, name):
+            return None
+        if was != now and not (was.startswith(f"{now}::") and not now.startswith("|")):
+            return None
+        return {leaf: name} if leaf != name else {}
+
     def _came(self, was: frozenset[str], now: frozenset[str], name: str) -> bool:
         """Whether nothing else came that may be what places that are gone held."""
         first = name.partition(".")[0]
-        names = {first} if first else {name for _, text in _texts(self.before, was) for name in _defined(text)}
+        names = {first} if first else {name for _, text in _texts(self.before, was) for name in defined(text)}
         homes = tuple(
             _folder(place) for place in now if place.endswith(("/", "/__init__.py", "/index.js", "/index.ts"))
         )
         return all(
-            path in now or path.startswith(homes) or is_test(path) or not names & _defined(text)
+            path in now or path.startswith(homes) or is_test(path) or not names & defined(text)
             for path, text in self.after.texts.items()
-            if path not in self.before.texts or not names & _defined(self.before.texts[path])
+            if path not in self.before.texts or not names & defined(self.before.texts[path])
         )
 
     def _left(self, was: frozenset[str], now: frozenset[str], old: str, new: str) -> bool:
@@ -146,7 +171,7 @@ def _ends(whole: str, end: str) -> bool:
 
 def _defines(one: tuple[str, str], name: str) -> bool:
     """Whether a file says what a name stands for."""
-    return name in _defined(one[1])
+    return name in defined(one[1])
 
 
 _DEFINES = re.compile(
@@ -158,7 +183,7 @@ _DEFINES = re.compile(
 
 
 @lru_cache(maxsize=512)
-def _defined(text: str) -> frozenset[str]:
+def defined(text: str) -> frozenset[str]:
     return frozenset(name for match in _DEFINES.finditer(text) for name in match.groups() if name)
 
 
