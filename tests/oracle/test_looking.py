@@ -131,10 +131,14 @@ def test_odd_files_are_passed_by_and_large_ones_said(watched: Watched) -> None:
     (work / b"odd\xff.py".decode("utf-8", "surrogateescape")).write_text("import os\n\nos._exit(0)\n")
     (work / "large.py").write_text("x = y\n" * 60_000)
     (work / "table.py").write_text("TABLE = {\n" + "".join(f"    {n}: {n**2 + 13},\n" for n in range(20_000)) + "}\n")
-    (work / "node_modules/a").mkdir(parents=True)
-    (work / "node_modules/a/index.js").write_text("process.exit(0)\n")
+    for path, text in (("node_modules/a/index.js", "process.exit(0)\n"), ("dist/a.js", "process.exit(0)\n"),
+                       ("build/a_pb2.py", "import os\n\nos._exit(0)\n")):  # fmt: skip
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_text(text)
     seen = watched.look()
-    assert [(one.kind, one.path) for one in seen.tampering] == [(Gaming.EXIT, "odd\\xff.py")]
+    assert {(one.kind, one.path) for one in seen.tampering} == {
+        (Gaming.EXIT, path) for path in ("odd\\xff.py", "build/a_pb2.py")
+    }
     assert [(one.kind, one.path) for one in seen.suspicion] == [(Gaming.UNREAD, "large.py")]
 
 

@@ -41,8 +41,13 @@ _TABLE = 1 << 20
 """Bytes of a file that is too large to be looked at, up to which it may still be seen to be a mere table."""
 _LAID_BACK = 20
 _MOST_TESTS = 200
-_NOT_OURS = re.compile(r"(?:^|/)(?:node_modules|\.venv|venv|site-packages|vendor|dist|build|target|\.tox|\.nox|\.git)/")
-_GENERATED = re.compile(r".*(?:\.min\.[cm]?js|\.bundle\.js|_pb2\.py|\.pb\.go|\.lock|\.pnp(?:\.loader)?\.[cm]js)")
+_NOT_OURS = re.compile(
+    r"(?:.*/)?(?:node_modules|\.venv|venv|site-packages|vendor|\.tox|\.nox|\.git)/.*"
+    r"|(?:.*/)?(?:dist|build|target)/.*(?<!\.py)"
+    r"|.*(?:\.min\.[cm]?js|\.bundle\.js|\.pb\.go|\.lock|\.pnp(?:\.loader)?\.[cm]js)",
+    re.DOTALL,
+)
+"""Installed packages, and what tools write; none writes Python that nobody is to read."""
 _ROOT = str(Path(proctor.__file__).parents[1])
 _PROGRAM = f"import sys; sys.path.insert(0, {_ROOT!r}); from proctor.oracle.gaming.__main__ import main; main()"
 
@@ -197,7 +202,7 @@ def _spread(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 def is_ours(path: str, others: Collection[str] = ()) -> bool:
     """Whether a path is code that somebody writes, and that the worker wrote."""
-    if path in others or _NOT_OURS.search(path) or _GENERATED.fullmatch(path):
+    if path in others or _NOT_OURS.fullmatch(path):
         return False
     return is_golden(path) or language_of(path, "") is not Language.OTHER or "." not in path.rpartition("/")[2]
 
@@ -248,7 +253,7 @@ def _texts(tests: Sequence[str], frozen: Frozen, store: Holds, first: str) -> di
 
 
 def _is_data(path: str) -> bool:
-    return is_kind(path) and not is_ours(path) and not _NOT_OURS.search(path)
+    return is_kind(path) and not is_ours(path) and not _NOT_OURS.fullmatch(path)
 
 
 def _only_read(paths: Iterable[str], tests: str, told: str) -> set[str]:
