@@ -47,7 +47,7 @@ def look(
     gone = _gone(changes)
     found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
     found += replaced.look(changes, tests or {})
-    found += helpers.look(changes)
+    found += helpers.look(changes, tests or {})
     found += expected.look(changes, failed, words, examples)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
     found.sort(key=lambda f: (f.path, f.line))

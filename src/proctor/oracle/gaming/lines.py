@@ -244,13 +244,13 @@ def _blocks(change: Change) -> Iterator[Found]:
 def _early(change: Change, name: str, was: str, now: tuple[int, str]) -> Iterator[Found]:
     """A test that comes to its end, always or sometimes, before anything in it can fail, and did not."""
     checks, (line, body) = CHECKS[change.language], now
-    if checks.search(was) and not _leaves_early(was, checks) and _leaves_early(body, checks):
+    if checks.search(was) and not leaves_early(was, checks) and leaves_early(body, checks):
         yield found(change, Gaming.ASSERTION, T, line, f"{name} leaves before what it asserts")
     elif checks.search(body) and _turns_back(body, checks) > _turns_back(was, checks):
         yield found(change, Gaming.ASSERTION, W, line, f"{name} may leave before what it asserts")
 
 
-def _leaves_early(body: str, checks: re.Pattern[str]) -> bool:
+def leaves_early(body: str, checks: re.Pattern[str]) -> bool:
     """Whether a test returns, on no condition, before the first thing that can fail."""
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     for above, line in pairwise(lines):

@@ -76,7 +76,12 @@ def _is_wide(twin: Function, node: Function, helpers: set[str]) -> bool:
 
 def _checks(node: ast.AST, helpers: set[str]) -> list[ast.AST]:
     """What in a test can fail on purpose: assertions, expected errors, and calls of what looks as if it asserted."""
-    return [part for part in walk(node) if isinstance(part, ast.Assert) or _is_check(part, helpers)]
+    return [part for part in walk(node) if isinstance(part, ast.Assert) or _is_check(part, helpers) or _fails(part)]
+
+
+def _fails(node: ast.AST) -> bool:
+    """Whether a statement raises what an assertion does."""
+    return isinstance(node, ast.Raise) and dotted(node.exc) in ("AssertionError", "pytest.fail.Exception")
 
 
 def _is_check(node: ast.AST, helpers: set[str]) -> bool:
@@ -87,14 +92,8 @@ def _is_check(node: ast.AST, helpers: set[str]) -> bool:
 def _empty(change: Change, node: Function, twin: Function | None, name: str) -> Iterator[Found]:
     """Assertions that cannot fail, and failures that are swallowed."""
     weight = Weight.TAMPERING if twin is not None else Weight.SUSPICION
-    leaving = next((n for n, part in enumerate(node.body) if isinstance(part, ast.Return)), None)
-    if leaving is not None and any(_checks(part, set()) for part in node.body[leaving:]):
-        line = node.body[leaving].lineno
-        yield found(change, Gaming.ASSERTION, weight, line, f"{name} leaves before what it asserts")
     known = {shape(part) for part in walk(twin)} if twin else set()
-    if twin is not None and leaving is None and (line := _turns_back(node, known)):
-        why = f"{name} may leave before what it asserts"
-        yield found(change, Gaming.ASSERTION, Weight.SUSPICION, line, why)
+    yield from early(change, node, known if twin else None, name)
     for part in walk(node):
         if not isinstance(part, ast.Assert | ast.Call | ast.Try | ast.With) or shape(part) in known:
             continue
@@ -105,6 +104,18 @@ def _empty(change: Change, node: Function, twin: Function | None, name: str) -> 
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, part.lineno, why)
 
 
+def early(change: Change, node: Function, known: set[Shape] | None, name: str) -> Iterator[Found]:
+    """A function that leaves before it asserts. `known` is what it said, if it was there."""
+    weight = Weight.TAMPERING if known is not None else Weight.SUSPICION
+    leaving = next((n for n, part in enumerate(node.body) if isinstance(part, ast.Return)), None)
+    if leaving is not None and any(_checks(part, set()) for part in node.body[leaving:]):
+        line = node.body[leaving].lineno
+        yield found(change, Gaming.ASSERTION, weight, line, f"{name} leaves before what it asserts")
+    elif leaving is None and known is not None and (line := _turns_back(node, known)):
+        why = f"{name} may leave before what it asserts"
+        yield found(change, Gaming.ASSERTION, Weight.SUSPICION, line, why)
+
+
 def _turns_back(node: Function, known: set[Shape]) -> int:
     """The line of a new condition on which a test leaves before it asserts anything; 0 for none, or where it hangs on
     where the test runs."""
@@ -112,7 +123,7 @@ def _turns_back(node: Function, known: set[Shape]) -> int:
         if real(part) and not isinstance(part, ast.If):
             return 0
         leaves = isinstance(part, ast.If) and any(isinstance(one, ast.Return) and not one.value for one in part.body)
-        if leaves and shape(part) not in known and not _PLATFORM.search(ast.unparse(part)):
+        if leaves and not real(part) and shape(part) not in known and not _PLATFORM.search(ast.unparse(part)):
             return part.lineno
     return 0
 
