@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proctor.oracle import tamper
 from proctor.oracle.bench import CheckResult
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.toolchains import discovery, mentions
@@ -138,7 +137,7 @@ def _is_provided(name: str, workspace: Path, told: Iterable[str]) -> bool:
     words = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
     if any(words.search(text) for text in told):
         return True
-    if any(words.search(tamper.read(workspace / manifest).decode(errors="replace")) for manifest in _MANIFESTS):
+    if any(words.search(discovery.read(workspace / manifest).decode(errors="replace")) for manifest in _MANIFESTS):
         return True
     return any(
         name in (part, part.partition(".")[0])
@@ -150,7 +149,7 @@ def _is_provided(name: str, workspace: Path, told: Iterable[str]) -> bool:
 def _go_modules(workspace: Path) -> set[str]:
     """The modules of Go that the workspace holds, at its top or in a folder there."""
     files = (*workspace.glob("go.mod"), *workspace.glob("*/go.mod"))
-    return {name.decode(errors="replace") for file in files for name in _GO_MODULE.findall(tamper.read(file))}
+    return {name.decode(errors="replace") for file in files for name in _GO_MODULE.findall(discovery.read(file))}
 
 
 def _end(place: Path) -> bytes:

@@ -12,11 +12,12 @@ import re
 import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import UsageError
-from proctor.oracle import borrowed, made, tamper
+from proctor.oracle import borrowed, made
 from proctor.oracle.frozen import (
     CURRENT,
     FILES,
@@ -66,80 +67,125 @@ def freeze(
     """
     ignored = {path.rstrip("/") for path in ignored}
     checks = [tuple(word.replace(f"{workspace}/", "./") for word in argv) for argv in checks]
-    roots = _roots(workspace, "protect", protect)
-    entrusted = _roots(workspace, "entrust", entrust)
     of_checks = _of_checks(workspace, checks, earlier) - set(work)
-    mine = {*mine, *(of_checks - earlier.by_path.keys() - set(earlier.named) if earlier else ())}
-
-    def anew(path: str) -> bool:
-        ours = is_within(path, roots) or path in mine or (earlier is not None and earlier.protects(path))
-        return earlier is None or (ours and not is_within(path, held))
-
+    asked = _Asked(
+        workspace=workspace,
+        roots=_roots(workspace, "protect", protect),
+        entrusted=_roots(workspace, "entrust", entrust),
+        checks=checks,
+        of_checks=of_checks,
+        work=work,
+        ignored=ignored,
+        environments=sorted(path for path in ignored if borrowed.is_environment(workspace / path)),
+        earlier=earlier,
+        mine={*mine, *(of_checks - earlier.by_path.keys() - set(earlier.named) if earlier else ())},
+        held=held,
+    )
     store.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(prefix=".new-", dir=store))
     try:
         recorder = Recorder(workspace, stage / FILES)
-        recorder.make_files |= {os.path.normpath(path) for argv in checks for path in makes.files(argv)}
-        recorder.awaited |= {path for path in of_checks if "*" in path and _is_awaited(workspace, path, earlier)}
-        environments = sorted(path for path in ignored if borrowed.is_environment(workspace / path))
-        items = recorder.keep(earlier, anew) if earlier else []
-        items += [
-            recorder.record(path, declared=True)
-            for path in _declared(workspace, roots, (*named, *of_checks), environments)
-            if anew(path)
-        ]
-        tree = _Tree(earlier)
-        packages = discovery.go_packages(item.path for item in items if item)
-        for path, entry in discovery.walk(workspace, ignored, lenient=True):
-            if discovery.is_cache(path):
-                continue
-            tree.add(path)
-            if not anew(path):
-                continue
-            found = discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages)
-            if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
-                items.append(recorder.record(path))
-            tree.found(path)
-        naming = {path for path in of_checks if not path.endswith(claims.DATA)}
-        items += recorder.follow(items, anew, ignored, naming)
-        documents = _documents(checks, recorder, items, filter(anew, tree.texts))
-        watching = [argv for argv in checks if not set(work).intersection(map(os.path.normpath, own_scripts(argv)))]
-        firsts = _starts(watching, recorder, items, tree)
-        imports, provided = _from_elsewhere(recorder.imports, borrowed.sites(workspace, environments, checks))
-        taken = modules.LIBRARY | imports | provided
-        if earlier is None:
-            guarded = [recorder.record(path) for name in environments for path in borrowed.guarded(workspace, name)]
-            trees = [recorder.describe(name) for name in environments]
-        else:
-            guarded, trees, environments = list(earlier.guarded), list(earlier.trees), list(earlier.borrowed)
-            imports, firsts = imports | set(earlier.imports), firsts | set(earlier.starts)
-            provided = set(earlier.installed)
-        own = {module.rpartition("/")[2] for module in tree.modules if modules.is_top(module)}
-        known = tree.modules | {"/".join(filter(None, whole)) for whole in tree.stood if whole[1] in taken}
+        tree = _record(asked, recorder, named)
+        documents = _documents(asked, recorder, tree.texts)
+        for path in documents:
+            recorder.record(path)
         manifest = encode(
-            items=_sorted(
-                o for o in (*items, *map(recorder.record, documents)) if o and not is_within(o.path, entrusted)
-            ),
-            entrusted=entrusted,
-            guarded=_sorted(guarded),
-            trees=trees,
-            roots=roots,
-            modules=sorted(known),
-            imports=sorted(imports - own),
-            borrowed=environments,
+            **_modules(asked, recorder, tree),
+            **_environments(asked, recorder),
+            **made.record(recorder, checks, ignored, earlier),
+            items=[item for path, item in sorted(recorder.items.items()) if not is_within(path, asked.entrusted)],
+            entrusted=asked.entrusted,
+            roots=asked.roots,
             awaited=sorted(recorder.awaited),
-            starts=sorted(firsts),
-            installed=sorted(provided - own),
             named=sorted(of_checks),
             tested=sorted(tree.tested),
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
             skipped=sorted(recorder.skipped),
-            **made.record(recorder, items, checks, ignored, earlier),
         )
         folder = _put(store, stage, manifest)
     finally:
         remove_tree(stage)
     return decode(folder, manifest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What is to be frozen, as `freeze` is told; `of_checks` are the paths that checks name as their own."""
+
+    workspace: Path
+    roots: tuple[str, ...]
+    entrusted: tuple[str, ...]
+    checks: Collection[Sequence[str]]
+    of_checks: Collection[str]
+    work: Collection[str]
+    ignored: Collection[str]
+    environments: Collection[str]
+    earlier: Frozen | None
+    mine: Collection[str]
+    held: Collection[str]
+
+    def anew(self, path: str) -> bool:
+        """Whether nobody but the operator can have written what stands at a path."""
+        if self.earlier is None:
+            return True
+        ours = is_within(path, self.roots) or path in self.mine or self.earlier.protects(path)
+        return ours and not is_within(path, self.held)
+
+
+def _record(asked: _Asked, recorder: Recorder, named: Iterable[str]) -> _Tree:
+    """Record what is declared, what runners find by themselves, and what these name in turn; the tree that was seen."""
+    workspace, of_checks = asked.workspace, asked.of_checks
+    recorder.make_files |= {os.path.normpath(path) for argv in asked.checks for path in makes.files(argv)}
+    recorder.awaited |= {path for path in of_checks if "*" in path and _is_awaited(workspace, path, asked.earlier)}
+    if asked.earlier:
+        recorder.keep(asked.earlier, asked.anew)
+    for path in filter(asked.anew, _declared(workspace, asked.roots, (*named, *of_checks), asked.environments)):
+        recorder.record(path, declared=True)
+    tree = _Tree(asked.earlier)
+    packages = discovery.go_packages(recorder.items)
+    for path, entry in discovery.walk(workspace, asked.ignored, lenient=True):
+        if discovery.is_cache(path):
+            continue
+        anew = asked.anew(path)
+        tree.add(path, anew)
+        found = anew and (discovery.is_discovery(path) or discovery.is_of_go_tests(path, packages))
+        if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
+            recorder.record(path)
+    recorder.follow(asked.anew, asked.ignored, {path for path in of_checks if not path.endswith(claims.DATA)})
+    return tree
+
+
+def _environments(asked: _Asked, recorder: Recorder) -> dict[str, list[Item] | list[str]]:
+    """The parts about environments that are lent to checks: as they were before the first worker."""
+    if asked.earlier:
+        guarded, trees = list(asked.earlier.guarded), list(asked.earlier.trees)
+        return {"guarded": guarded, "trees": trees, "borrowed": list(asked.earlier.borrowed)}
+    paths = sorted({path for name in asked.environments for path in borrowed.guarded(asked.workspace, name)})
+    guarded = list(filter(None, map(recorder.item, paths)))
+    return {
+        "guarded": guarded,
+        "trees": [recorder.describe(name) for name in asked.environments],
+        "borrowed": list(asked.environments),
+    }
+
+
+def _modules(asked: _Asked, recorder: Recorder, tree: _Tree) -> dict[str, list[str]]:
+    """The parts about modules: those that were there, and those in whose place a new one would come."""
+    sites = borrowed.sites(asked.workspace, asked.environments, asked.checks)
+    imports, installed = _from_elsewhere(recorder.imports, sites)
+    taken = modules.LIBRARY | imports | installed
+    own = {module.rpartition("/")[2] for module in tree.modules if modules.is_top(module)}
+    known = tree.modules | {"/".join(filter(None, whole)) for whole in tree.stood if whole[1] in taken}
+    firsts = _starts(asked, recorder, tree)
+    if asked.earlier:
+        imports, firsts = imports | set(asked.earlier.imports), firsts | set(asked.earlier.starts)
+        installed = set(asked.earlier.installed)
+    return {
+        "modules": sorted(known),
+        "imports": sorted(imports - own),
+        "installed": sorted(installed - own),
+        "starts": sorted(firsts),
+    }
 
 
 def _put(store: Path, stage: Path, manifest: bytes) -> Path:
@@ -155,7 +201,7 @@ def _put(store: Path, stage: Path, manifest: bytes) -> Path:
 
 class _Tree:
     """The folders of a workspace, "" for its top; and of what is not a worker's those with tests for Python (`tested`),
-    the top-level modules, and what `stood` as a module wherever."""
+    the top-level modules, what `stood` as a module wherever, and the texts."""
 
     def __init__(self, earlier: Frozen | None) -> None:
         self.tested = set(earlier.tested if earlier else ())
@@ -171,22 +217,18 @@ class _Tree:
         """Those that modules are imported from, or that commands start in."""
         return self._hold - self._packages
 
-    def found(self, path: str) -> None:
-        """Take a file in that is not a worker's."""
+    def add(self, path: str, anew: bool) -> None:
+        """Take a file in; `anew`: it is not a worker's."""
         folder, _, name = path.rpartition("/")
-        if discovery.is_python_test(name):
-            self.tested.add(folder)
-        self.modules |= set(filter(None, (modules.top_module(path),)))
-        self.stood |= set(filter(None, (modules.whole_module(path),)))
-
-    def add(self, path: str) -> None:
-        """Take a file in."""
-        folder, _, name = path.rpartition("/")
-        if name.endswith(doctests.SUFFIXES):
-            self.texts.append(path)
+        whole = modules.whole_module(path)
+        if anew:
+            self.texts += [path] if name.endswith(doctests.SUFFIXES) else []
+            self.tested |= {folder} if discovery.is_python_test(name) else set()
+            self.modules |= set(filter(None, (modules.top_module(path),)))
+            self.stood |= set(filter(None, (whole,)))
         if name.startswith("__init__."):
             self._packages.add(folder)
-        if whole := modules.whole_module(path):
+        if whole:
             self._hold.add(whole[0])
         elif name in discovery.MANIFESTS:
             self._hold.add(folder)
@@ -218,16 +260,14 @@ def _declared(
                 yield str(place)
 
 
-def _starts(
-    checks: Collection[Sequence[str]], recorder: Recorder, items: Iterable[Item | None], tree: _Tree
-) -> set[str]:
+def _starts(asked: _Asked, recorder: Recorder, tree: _Tree) -> set[str]:
     """The folders that unwatched checks, and the scripts that these name, let Python import from first."""
-    told = [one for argv in checks if (one := starts.of_check(argv)).gone]
+    work = set(asked.work)
+    watching = [argv for argv in asked.checks if work.isdisjoint(map(os.path.normpath, own_scripts(argv)))]
+    told = [one for argv in watching if (one := starts.of_check(argv)).gone]
     found = {place for one in told for place in one.resolve("", tree.folders, tree.homes)}
-    scripts = _scripts(checks, recorder)
-    for item in items if told else ():
-        if item is None or item.link is not None:
-            continue
+    scripts = _scripts(watching, recorder)
+    for item in recorder.plain() if told else ():
         if item.path in scripts or mentions.names_commands(item.path):
             data, base = recorder.text(item), item.path.rpartition("/")[0]
             found |= {base} if item.path in scripts and mentions.is_python(item.path, data) else set()
@@ -235,20 +275,17 @@ def _starts(
     return found
 
 
-def _documents(
-    checks: Iterable[Sequence[str]], recorder: Recorder, items: Iterable[Item | None], texts: Iterable[str]
-) -> list[str]:
+def _documents(asked: _Asked, recorder: Recorder, texts: Iterable[str]) -> list[str]:
     """Those of some texts whose examples checks read, as their commands or what holds these says."""
-    plain = [item for item in items if item and item.link is None]
-    scripts = _scripts(checks, recorder)
-    holding = (item for item in plain if item.path in scripts or mentions.names_files(item.path))
+    scripts = _scripts(asked.checks, recorder)
+    holding = (item for item in recorder.plain() if item.path in scripts or mentions.names_files(item.path))
     held = ((item.path, recorder.text(item).decode(errors="replace")) for item in holding)
-    told = doctests.told([*(("", " ".join(argv)) for argv in checks), *held])
-    known = {item.path for item in plain}
+    told = doctests.told([*(("", " ".join(argv)) for argv in asked.checks), *held])
     return [
         path
         for path in texts
-        if path not in known and (told.takes(path) or (told.open and b">>>" in tamper.read(recorder.workspace / path)))
+        if path not in recorder.items
+        and (told.takes(path) or (told.open and b">>>" in discovery.read(recorder.workspace / path)))
     ]
 
 
@@ -275,7 +312,7 @@ def _is_awaited(workspace: Path, pattern: str, earlier: Frozen | None) -> bool:
 def _is_silent(place: Path) -> bool:
     """Whether a file of variables says nothing to runners: it may hold secrets, and is not kept."""
     plain = os.access(place, os.R_OK) and not place.is_symlink()
-    return settings.part(place.name, tamper.read(place)) == {} if plain else not place.is_symlink()
+    return settings.part(place.name, discovery.read(place)) == {} if plain else not place.is_symlink()
 
 
 def _roots(workspace: Path, key: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -299,11 +336,3 @@ def _from_elsewhere(names: Iterable[str], sites: Collection[Path]) -> tuple[set[
     plugins = {name for folder in folders for name in borrowed.plugins(folder)}
     known = {name for name in names if name in sys.stdlib_module_names or name in installed}
     return plugins | known, borrowed.installed_names(sites)
-
-
-def _sorted(items: Iterable[Item | None]) -> list[Item]:
-    """One record for each path, in order; that a file was declared stays."""
-    known: dict[str, Item] = {}
-    for item in filter(None, items):
-        known.setdefault(item.path, item)
-    return [known[path] for path in sorted(known)]

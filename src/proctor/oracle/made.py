@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from os.path import lexists, normpath
 from pathlib import Path
 
-from proctor.oracle.frozen import Frozen, Item, is_within
+from proctor.oracle.frozen import Frozen, is_within
 from proctor.oracle.recording import Recorder
 from proctor.oracle.toolchains import discovery, makes
 from proctor.trees import remove_tree
@@ -21,17 +21,13 @@ _OLD = (1, 1)
 
 
 def record(
-    recorder: Recorder,
-    items: Iterable[Item | None],
-    checks: Iterable[Sequence[str]],
-    ignored: Collection[str],
-    earlier: Frozen | None,
+    recorder: Recorder, checks: Iterable[Sequence[str]], ignored: Collection[str], earlier: Frozen | None
 ) -> dict[str, list[str]]:
     """The parts `goals`, `made` and `stood` of a frozen set."""
     top = recorder.workspace
     goals, made = (set(earlier.goals), set(earlier.made)) if earlier else (set(), set())
-    for item in items:
-        if item and item.link is None and recorder.is_make(item.path):
+    for item in recorder.plain():
+        if recorder.is_make(item.path):
             data, folder = recorder.text(item), item.path.rpartition("/")[0]
             places = {name: normpath(f"{folder or '.'}/{name}") for name in makes.goals(data)}
             goals |= {

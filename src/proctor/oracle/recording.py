@@ -6,12 +6,12 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from glob import glob
 from pathlib import Path
 
 from proctor.errors import UsageError
-from proctor.oracle import installed, tamper
+from proctor.oracle import installed
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.oracle.toolchains import discovery, makes, mentions, modules
 from proctor.text import safe_line
@@ -21,11 +21,14 @@ TOTAL_LIMIT = 2 * 1024**3
 
 
 class Recorder:
-    """Copies files of a workspace into a store by content hash."""
+    """Copies files of a workspace into a store by content hash. `items` are the records by path, as first made;
+    `imports` the names that Python files among them import, `skipped` what could not be recorded, `awaited` what make
+    files include, there or not, `reached` the places that scripts of checks name."""
 
     def __init__(self, workspace: Path, files: Path) -> None:
         self.workspace = workspace
         self.files = files
+        self.items: dict[str, Item] = {}
         self.imports: set[str] = set()
         self.skipped: set[str] = set()
         self.awaited: set[str] = set()
@@ -34,17 +37,23 @@ class Recorder:
         self.size = 0
         files.mkdir()
 
-    def keep(self, earlier: Frozen, anew: Callable[[str], bool]) -> list[Item | None]:
-        """What an earlier set holds of paths that are not recorded anew."""
-        items = [item for item in earlier.items if not anew(item.path)]
-        for item in (*items, *earlier.guarded, *earlier.trees):
+    def keep(self, earlier: Frozen, anew: Callable[[str], bool]) -> None:
+        """Take over what an earlier set holds of paths that are not recorded anew."""
+        self.items |= {item.path: item for item in earlier.items if not anew(item.path)}
+        for item in (*self.items.values(), *earlier.guarded, *earlier.trees):
             if item.link is None and not (self.files / item.digest).exists():
                 os.link(earlier.content(item), self.files / item.digest)
         self.skipped |= {path for path in earlier.skipped if not anew(path)}
-        return list(items)
 
     def record(self, path: str, declared: bool = False) -> Item | None:
-        """The record of a file or link; None for what cannot be recorded."""
+        """The record of a file or link, which is kept; None for what cannot be recorded."""
+        if path not in self.items and (item := self.item(path, declared)):
+            self.items[path] = item
+        return self.items.get(path)
+
+    def item(self, path: str, declared: bool = False) -> Item | None:
+        """The record of a file or link, which is not kept; None for what cannot be recorded. UsageError if it cannot be
+        read."""
         full = self.workspace / path
         try:
             mode = full.lstat().st_mode
@@ -58,40 +67,35 @@ class Recorder:
         self.skipped.add(path)
         return None
 
-    def follow(
-        self,
-        items: Iterable[Item | None],
-        anew: Callable[[str], bool],
-        ignored: Collection[str],
-        of_checks: Collection[str] = (),
-    ) -> list[Item | None]:
-        """The records of what recorded files and the scripts of checks name, and what those name in turn."""
-        queue = [
-            item for item in items if item and item.link is None and (item.path in of_checks or self._names_files(item))
-        ]
-        known = {item.path for item in items if item}
-        found: list[Item | None] = []
+    def plain(self) -> list[Item]:
+        """The records of files, which are no links."""
+        return [item for item in self.items.values() if item.link is None]
+
+    def follow(self, anew: Callable[[str], bool], ignored: Collection[str], of_checks: Collection[str]) -> None:
+        """Record what recorded files and the scripts of checks name, and what those name in turn."""
+        queue = [item for item in self.plain() if item.path in of_checks or self._names_files(item)]
         while queue:
-            item = queue.pop()
-            data = self.text(item)
-            places = mentions.named(item.path, data)
-            patterns = {place for place in places if "*" in place}
-            if self.is_make(item.path):
-                included = mentions.places(item.path.rpartition("/")[0], makes.included(data))
-                self.awaited |= included
-                patterns |= included
-            places |= {found for one in patterns for found in glob(one, root_dir=self.workspace, include_hidden=True)}
-            self.reached |= places
-            for place in places:
-                if place in known or is_within(place, {*discovery.OWN, *ignored}):
+            for place in sorted(self._named(queue.pop())):
+                if place in self.items or is_within(place, {*discovery.OWN, *ignored}):
                     continue
                 if not anew(place) or not _is_file(self.workspace, place) or self._is_data(place):
                     continue
-                known.add(place)
-                found.append(one := self.record(place))
+                one = self.record(place)
                 if one and one.link is None and (self._names_files(one) or mentions.is_script(place, self.text(one))):
                     queue.append(one)
-        return found
+
+    def _named(self, item: Item) -> set[str]:
+        """The places that a file names, also by patterns."""
+        data = self.text(item)
+        places = mentions.named(item.path, data)
+        patterns = {place for place in places if "*" in place}
+        if self.is_make(item.path):
+            included = mentions.places(item.path.rpartition("/")[0], makes.included(data))
+            self.awaited |= included
+            patterns |= included
+        places |= {found for one in patterns for found in glob(one, root_dir=self.workspace, include_hidden=True)}
+        self.reached |= places
+        return places
 
     def is_make(self, path: str) -> bool:
         """Whether a file is one of make, by its name or since a check's command says so."""
@@ -100,7 +104,7 @@ class Recorder:
     def _is_data(self, place: str) -> bool:
         """Whether a file without a suffix is no program."""
         full = self.workspace / place
-        return "." not in full.name and not os.access(full, os.X_OK) and not tamper.read(full).startswith(b"#!")
+        return "." not in full.name and not os.access(full, os.X_OK) and not discovery.read(full).startswith(b"#!")
 
     def text(self, item: Item) -> bytes:
         """The beginning of what was recorded."""

@@ -20,9 +20,6 @@ from proctor.oracle.toolchains import discovery, doctests, fixtures, loaders, lo
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
 
-_PARSE_LIMIT = 1 << 20
-"""Bytes of a configuration file that are parsed; a larger one counts as changed."""
-
 _KNOWN = 200_000
 """Paths of a tree that are remembered."""
 
@@ -142,7 +139,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
     def content() -> bytes:
         nonlocal asked
         asked = True
-        return read(tree / path)
+        return discovery.read(tree / path)
 
     foreign = (
         frozen.protects(path)
@@ -204,12 +201,12 @@ def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
             os.chmod(full, item.mode)
         return False
     if item.path in frozen.documents and not item.declared:
-        return not doctests.is_same(read(kept), read(Path(full)))
+        return not doctests.is_same(discovery.read(kept), discovery.read(Path(full)))
     if item.declared or not discovery.is_shared(item.path):
         return True
     large = locks.is_lock(item.path) or item.path.endswith(loaders.PNP)
-    limit = locks.LIMIT if large else _PARSE_LIMIT
-    before, after = read(kept, limit), read(Path(full), limit)
+    limit = locks.LIMIT if large else discovery.PARSE_LIMIT
+    before, after = discovery.read(kept, limit), discovery.read(Path(full), limit)
     if locks.is_lock(item.path):
         return locks.is_swapped(item.path, before, after, lambda: _asks_anew(tree, item.path, frozen))
     return not settings.is_same(item.path, before, after)
@@ -220,7 +217,7 @@ def _asks_anew(tree: Path, lock: str, frozen: Frozen) -> bool:
     folder = lock.replace("vendor/modules.txt", "go.mod").rpartition("/")[0]
     manifest = locks.MANIFESTS[lock.rpartition("/")[2]]
     return any(
-        locks.asks(lock, read(frozen.content(item))) != locks.asks(lock, read(tree / item.path))
+        locks.asks(lock, discovery.read(frozen.content(item))) != locks.asks(lock, discovery.read(tree / item.path))
         for item in frozen.items
         if item.path.rpartition("/")[2] == manifest and item.path.startswith(f"{folder}/" if folder else "")
     )
@@ -238,13 +235,3 @@ def _lay(tree: Path, item: Item, frozen: Frozen) -> None:
 def _remove(place: Path) -> None:
     if remove_tree(place):
         raise OSError(errno.ENOTEMPTY, "it cannot be removed", str(place))
-
-
-def read(place: Path, limit: int = _PARSE_LIMIT) -> bytes:
-    """The file's bytes; what is no plain file of a sane size reads as something no parser takes."""
-    try:
-        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            data = file.read(limit + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"\xff"
-    except OSError:
-        return b"\xff"
-    return data if len(data) <= limit else b"\xff"

@@ -60,7 +60,8 @@ MANIFESTS = frozenset(
 )
 """Files that make their folder one that checks may start in."""
 _MAIN = re.compile(rb"^func TestMain\(", re.MULTILINE)
-_PACKAGE_LIMIT = 1 << 20
+PARSE_LIMIT = 1 << 20
+"""Bytes of a configuration file that are parsed; a larger one counts as changed."""
 _PYTHON_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 
 
@@ -158,19 +159,24 @@ def decides_here(path: str) -> bool:
 
 
 def package_scripts(root: Path) -> dict[str, str]:
-    """The scripts of the node package at the top of a tree; none if it has none that can be read.
-
-    Somebody else has filled the tree: no link is followed, and nothing but a file of usual size is read.
-    """
+    """The scripts of the node package at the top of a tree that somebody else has filled; none if it has none that can
+    be read."""
     try:
-        with open(os.open(root / "package.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            about = os.fstat(file.fileno())
-            text = file.read(_PACKAGE_LIMIT) if stat.S_ISREG(about.st_mode) else b""
-        package = json.loads(text.decode())
-        scripts = package.get("scripts") if isinstance(package, dict) else None
-    except (OSError, ValueError, RecursionError):
+        package = json.loads(read(root / "package.json").decode())
+    except (ValueError, RecursionError):
         return {}
+    scripts = package.get("scripts") if isinstance(package, dict) else None
     return {name: text for name, text in scripts.items() if isinstance(text, str)} if isinstance(scripts, dict) else {}
+
+
+def read(place: Path, limit: int = PARSE_LIMIT) -> bytes:
+    """The file's bytes; what is no plain file of a sane size reads as something no parser takes."""
+    try:
+        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            data = file.read(limit + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"\xff"
+    except OSError:
+        return b"\xff"
+    return data if len(data) <= limit else b"\xff"
 
 
 def walk(

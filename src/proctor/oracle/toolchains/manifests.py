@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from proctor.oracle.toolchains import statements
+from proctor.oracle.toolchains.tools import xml
 
 Part = dict[str, Any]
 
@@ -84,7 +85,7 @@ _OF_TESTS = re.compile(r"test|xunit|nunit|coverlet|moq|fluentassertions", re.IGN
 
 def msbuild(text: str) -> Part:
     """Of a project: its properties about tests, what it leaves out, its imports and targets, test tools by a path."""
-    top = _xml(text)
+    top = xml(text)
     found: Part = {name: [] for name in ("properties", "left out", "imports", "targets", "references")}
     for one in top.iter():
         kept = ElementTree.tostring(one, "unicode")
@@ -114,16 +115,6 @@ def global_json(text: str) -> Part:
     return {name: data[name] for name in ("test", "msbuild-sdks") if name in data}
 
 
-def _xml(text: str) -> ElementTree.Element:
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ValueError("declares entities")
-    top = ElementTree.fromstring(text)  # noqa: S314 - what could grow is refused above
-    for element in top.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        element.text, element.tail = (element.text or "").strip(), ""
-    return top
-
-
 # --- indented files ---------------------------------------------------------------------------------
 
 
@@ -142,26 +133,28 @@ def _blocks(text: str, comment: str) -> Iterator[tuple[str, list[str]]]:
     yield head, below
 
 
-_GROWS = re.compile(
+_CABAL_GROWS = re.compile(
     r"\s*(?:build-depends|other-modules|default-extensions|other-extensions|build-tool-depends)\s*:", re.I
 )
-_FIELD = re.compile(r"\s+[\w-]+\s*:|\s*(?:if|else|elif|import)\b")
+_CABAL_FIELD = re.compile(r"\s+[\w-]+\s*:|\s*(?:if|else|elif|import)\b")
+_HPACK_GROWS = re.compile(r"\s*(?:dependencies|other-modules|build-tools|(?:default|other)-extensions)\s*:")
+_HPACK_FIELD = re.compile(r"\s*[^\s-]")
+
+
+def _suite(below: list[str], grows: re.Pattern[str], field: re.Pattern[str]) -> list[str]:
+    """The lines of a test suite but for the fields that may grow."""
+    kept, growing = list[str](), False
+    for line in below:
+        growing = bool(grows.match(line)) or (growing and not field.match(line))
+        kept += [] if growing else [" ".join(line.split())]
+    return kept
 
 
 def cabal(text: str) -> Part:
     """The test suites, but for what they depend on and which modules they have."""
-    found: Part = {}
-    for head, below in _blocks(text, "--"):
-        if re.match(r"test-suite\b|common\b.*test", head, re.IGNORECASE):
-            kept, grows = list[str](), False
-            for line in below:
-                grows = bool(_GROWS.match(line)) or (grows and not _FIELD.match(line))
-                kept += [] if grows else [" ".join(line.split())]
-            found[head.lower()] = kept
-    return found
-
-
-_LISTED = re.compile(r"\s*(?:dependencies|other-modules|build-tools|(?:default|other)-extensions)\s*:")
+    suite = re.compile(r"test-suite\b|common\b.*test", re.IGNORECASE)
+    blocks = ((head, below) for head, below in _blocks(text, "--") if suite.match(head))
+    return {head.lower(): _suite(below, _CABAL_GROWS, _CABAL_FIELD) for head, below in blocks}
 
 
 def hpack(text: str) -> Part:
@@ -169,11 +162,7 @@ def hpack(text: str) -> Part:
     found: Part = {}
     for head, below in _blocks(text, "#"):
         if re.match(r"_\w*test\w*\s*:|tests\s*:", head):
-            kept, grows = list[str](), False
-            for line in below:
-                grows = bool(_LISTED.match(line)) or (grows and line.lstrip().startswith("-"))
-                kept += [] if grows else [line]
-            found[head] = kept
+            found[head] = _suite(below, _HPACK_GROWS, _HPACK_FIELD)
         elif head.startswith("scripts"):
             found[head] = [line.strip() for line in below if re.search(r"test|check", line)]
     return found
@@ -237,25 +226,16 @@ def automake(text: str) -> Part:
 
 _NAMES: Mapping[str, Callable[[str], Part]] = {
     "CMakeLists.txt": statements.cmake,
-    "CMakePresets.json": statements.presets,
-    "CMakeUserPresets.json": statements.presets,
+    **dict.fromkeys(("CMakePresets.json", "CMakeUserPresets.json"), statements.presets),
     "meson.build": statements.meson,
-    "BUILD": statements.bazel,
-    "BUILD.bazel": statements.bazel,
-    "BUCK": statements.bazel,
-    "MODULE.bazel": statements.bazel_module,
-    "WORKSPACE": statements.bazel_module,
-    "WORKSPACE.bazel": statements.bazel_module,
+    **dict.fromkeys(("BUILD", "BUILD.bazel", "BUCK"), statements.bazel),
+    **dict.fromkeys(("MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel"), statements.bazel_module),
     "Makefile.am": automake,
-    "Gemfile": gemfile,
-    "gems.rb": gemfile,
+    **dict.fromkeys(("Gemfile", "gems.rb"), gemfile),
     "composer.json": composer,
     "global.json": global_json,
-    "Directory.Build.props": msbuild,
-    "Directory.Build.targets": msbuild,
-    "Directory.Packages.props": msbuild,
-    "pubspec.yaml": pubspec,
-    "pubspec_overrides.yaml": pubspec,
+    **dict.fromkeys(("Directory.Build.props", "Directory.Build.targets", "Directory.Packages.props"), msbuild),
+    **dict.fromkeys(("pubspec.yaml", "pubspec_overrides.yaml"), pubspec),
     "Package.swift": _calls(r"\.testTarget\s*\("),
     "build.zig": _calls(r"\baddTest\s*\(|\w*test\w*\.dependOn\s*\(|\b(?:addRunArtifact|addSystemCommand|step)\s*\("),
     "mix.exs": _lines(
@@ -263,15 +243,13 @@ _NAMES: Mapping[str, Callable[[str], Part]] = {
     ),
     "rebar.config": _lines(r"eunit|ct_|cover|\btest\b|alias|hooks", comment="%"),
     "stack.yaml": _lines(r"\btests?\b|test-"),
-    "cabal.project": _lines(r"\btests\b|run-tests|test-", comment="--"),
-    "cabal.project.local": _lines(r"\btests\b|run-tests|test-", comment="--"),
+    **dict.fromkeys(("cabal.project", "cabal.project.local"), _lines(r"\btests\b|run-tests|test-", comment="--")),
     "Makefile.PL": _lines(r"\btest(?:_\w+)?\b|TESTS|MY::|HARNESS|\bexit\b", r"TEST_REQUIRES|Test::"),
     "Build.PL": _lines(r"\btest_\w+|TESTS|HARNESS|\bexit\b", r"test_requires|Test::"),
     "DESCRIPTION": _lines(r"testthat/"),
     "package.yaml": hpack,
     "devbox.json": devbox,
-    "build.sc": _lines(r"\b[tT]est", r"\b(?:ivy|mvn)\"", comment="//"),
-    "build.mill": _lines(r"\b[tT]est", r"\b(?:ivy|mvn)\"", comment="//"),
+    **dict.fromkeys(("build.sc", "build.mill"), _lines(r"\b[tT]est", r"\b(?:ivy|mvn)\"", comment="//")),
     "build.sbt": _lines(r"\b[tT]est", "%", comment="//"),
     "project.clj": _lines(r":test-|\btest-paths|:aliases", comment=";"),
     "deps.edn": _lines(r":main-opts|:exec-|extra-paths", comment=";"),

@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from proctor.oracle.toolchains import loaders, manifests
-from proctor.oracle.toolchains.tools import JVM, is_tool, redirected, toml
+from proctor.oracle.toolchains.tools import JVM, is_tool, redirected, toml, xml
 
 Part = dict[str, Any]
 
@@ -39,12 +39,8 @@ _PACKAGE_KEYS = re.compile(
 _TEST_SCRIPTS = re.compile(r"(?:.*[^a-z])?tests?(?:[^a-z].*)?|(?:pre|post)?(?:install|prepare)")
 _HOOK = re.compile(r"(?:pre|post)(.+)")
 _NODE_TABLES = (
-    "dependencies",
-    "devDependencies",
-    "optionalDependencies",
-    "peerDependencies",
-    "overrides",
-    "resolutions",
+    *("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"),
+    *("overrides", "resolutions"),
 )
 _NPMRC = frozenset(
     """script-shell shell node-options ignore-scripts if-present userconfig globalconfig prefix workspace workspaces
@@ -297,33 +293,23 @@ def _properties(text: str) -> Part:
 
 
 def _pom(text: str) -> Part:
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ValueError("declares entities")
-    top = ElementTree.fromstring(text)  # noqa: S314 - what could grow is refused above
-    for element in top.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        element.text, element.tail = (element.text or "").strip(), ""
-    plugins = [
-        ElementTree.tostring(one, "unicode") for one in top.iter("plugin") if JVM.search(_said(one, "artifactId"))
-    ]
-    runs = [ElementTree.tostring(one, "unicode") for one in top.iter("plugin") if _said(one, "artifactId") in _ANT]
-    switches = {one.tag: one.text for table in top.iter("properties") for one in table if _SWITCHES.search(one.tag)}
-    places = {
-        name: [ElementTree.tostring(one, "unicode") for one in top.iter(name)]
-        for name in ("testSourceDirectory", "testResources", "profiles", "extensions")
+    top = xml(text)
+
+    def kept(name: str, wanted: Callable[[ElementTree.Element], object]) -> list[str]:
+        return [ElementTree.tostring(one, "unicode") for one in top.iter(name) if wanted(one)]
+
+    return {
+        "plugins": kept("plugin", lambda one: JVM.search(one.findtext("artifactId") or "")),
+        "runs": kept("plugin", lambda one: one.findtext("artifactId") in _ANT),
+        "switches": {one.tag: one.text for of in top.iter("properties") for one in of if _SWITCHES.search(one.tag)},
+        **{name: kept(name, lambda _: True) for name in ("testSourceDirectory", "testResources", "profiles")},
+        "extensions": kept("extensions", lambda _: True),
+        "local": kept("dependency", lambda one: one.find("systemPath") is not None),
+        "modules": frozenset(one.text or "" for one in top.iter("module")),
     }
-    local = [
-        ElementTree.tostring(one, "unicode") for one in top.iter("dependency") if one.find("systemPath") is not None
-    ]
-    modules = frozenset(one.text or "" for one in top.iter("module"))
-    return {"plugins": plugins, "runs": runs, "switches": switches, **places, "local": local, "modules": modules}
 
 
 _ANT = frozenset({"maven-antrun-plugin", "exec-maven-plugin", "gmavenplus-plugin", "groovy-maven-plugin"})
-
-
-def _said(element: ElementTree.Element, name: str) -> str:
-    return (element.findtext(name) or "").strip()
 
 
 def _without_comments(text: str) -> str:
@@ -357,26 +343,20 @@ def _listed(value: Any) -> list[Mapping[str, Any]]:
 
 _READERS: Mapping[str, Callable[[str], Part]] = {
     "pyproject.toml": _pyproject,
-    "setup.cfg": _ini,
-    "tox.ini": _ini,
+    **dict.fromkeys(("setup.cfg", "tox.ini"), _ini),
     "Pipfile": _pipfile,
     "package.json": _package,
     ".npmrc": _npmrc,
     "pnpm-workspace.yaml": _pnpm,
-    "deno.json": _deno,
-    "deno.jsonc": _deno,
+    **dict.fromkeys(("deno.json", "deno.jsonc"), _deno),
     "bunfig.toml": _bunfig,
     "Cargo.toml": _cargo,
-    "go.mod": _go,
-    "go.work": _go,
-    "build.gradle": _gradle,
-    "build.gradle.kts": _gradle,
-    "settings.gradle": _gradle_settings,
-    "settings.gradle.kts": _gradle_settings,
+    **dict.fromkeys(("go.mod", "go.work"), _go),
+    **dict.fromkeys(("build.gradle", "build.gradle.kts"), _gradle),
+    **dict.fromkeys(("settings.gradle", "settings.gradle.kts"), _gradle_settings),
     "gradle.properties": _properties,
     "pom.xml": _pom,
 }
-NAMES = frozenset(_READERS)
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.(?:txt|in)|constraints\.txt")
 
 

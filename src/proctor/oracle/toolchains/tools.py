@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
+from xml.etree import ElementTree
 
 _PYTHON = (
     r"pytest(?:-.+)?|pluggy|iniconfig|coverage|hypothesis(?:-.+)?|tox(?:-.+)?|nox|nose2?|testtools|testfixtures|mock"
@@ -57,6 +58,18 @@ def toml(text: str) -> dict[str, Any]:
     if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
         raise ValueError("a line of too many parts")
     return tomllib.loads(text)
+
+
+def xml(text: str) -> ElementTree.Element:
+    """The top of an XML text, without namespaces and blanks. ValueError if it declares entities, which could grow;
+    ParseError if it cannot be read."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("declares entities")
+    top = ElementTree.fromstring(text)  # noqa: S314 - what could grow is refused above
+    for element in top.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        element.text, element.tail = (element.text or "").strip(), ""
+    return top
 
 
 def is_tool(name: str) -> bool:
