@@ -59,7 +59,8 @@ def _equals(language: Language, pattern: str) -> Rule:
 
 RULES = (
     Rule(S, Gaming.EQUAL, T, "an assertion is replaced", re.compile(
-        r"""\b(?:globalThis|global|window)\.expect\s*=[^=] | \bassert\.\w+\s*=[^=>] | ^\s*(?:expect|assert)\s*=[^=>]
+        r"""\b(?:globalThis|global|window)\.expect\s*=[^=] | \bassert(?:\.\w+|\[[^\]]{1,60}\])\s*=[^=>]
+          | ^\s*(?:expect|assert)\s*=[^=>]
           | jest\.mock\(\s*['"](?:node:)?(?:assert|@jest/globals|expect|chai)['"]
           | require\(\s*['"](?:node:)?(?:assert(?:/strict)?|@jest/globals|vitest|expect|chai)['"]\s*\)(?:\.\w+)?
             (?:\.\w+|\[[^\]]{1,60}\])\s*=[^=>]

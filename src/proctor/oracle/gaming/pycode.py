@@ -18,6 +18,7 @@ from proctor.oracle.gaming.syntax import (
     is_certain,
     on_lines,
     own,
+    said,
     shape,
     walk,
 )
@@ -58,11 +59,9 @@ def look(change: Change, new: ast.Module, gone: Collection[Shape]) -> Iterator[F
     yield from _exits(change, new, fresh)
     for node in fresh:
         yield from _framework(change, node)
-    words = change.after or ""
-    if any(word in words for word in (*_COMPARES, "compare=False", "ANY")):
-        agreeing = _agreeing(new)
-        for node in walk(new):
-            yield from _equals(change, node, gone, agreeing)
+    agreeing = _agreeing(new)
+    for node in walk(new):
+        yield from _equals(change, node, gone, agreeing)
 
 
 # --- leaving --------------------------------------------------------------------------------------
@@ -152,28 +151,26 @@ def _soft(change: Change, name: str, home: Function | None, at_once: bool, quiet
 
 def _equals(change: Change, node: ast.AST, gone: Collection[Shape], agreeing: Collection[str]) -> Iterator[Found]:
     """Objects that equal everything, on what lines of them ever; `agreeing` are functions that do."""
-    said: list[tuple[str, ast.AST, str]] = []
+    known: list[tuple[str, ast.AST, str]] = []
     if isinstance(node, ast.ClassDef):
-        said += [(node.name, part, _agrees(part, agreeing)) for part in node.body]
-        said += [(node.name, part, "__eq__") for part in node.body if not change.is_test and _takes_any(part)]
+        known += [(node.name, part, _agrees(part, agreeing)) for part in node.body]
+        known += [(node.name, part, "__eq__") for part in node.body if not change.is_test and _takes_any(part)]
         if fields := _blind(node):
-            said.append((node.name, fields, "fields"))
+            known.append((node.name, fields, "fields"))
     elif isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
-        said += [
-            ("", key, _named(str(key.value), value, agreeing)) for key, value in pairs if isinstance(key, ast.Constant)
-        ]
+        known += [("", key, _named(said(key) or "", value, agreeing)) for key, value in pairs if key]
     elif isinstance(node, ast.Call):
-        said += [("", word, _named(word.arg or "", word.value, agreeing)) for word in node.keywords]
-        if called(node) == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
-            said.append((dotted(node.args[0]), node, _named(str(node.args[1].value), node.args[2], agreeing)))
+        known += [("", word, _named(word.arg or "", word.value, agreeing)) for word in node.keywords]
+        if called(node) == "setattr" and len(node.args) == 3:
+            known.append((dotted(node.args[0]), node, _named(said(node.args[1]) or "", node.args[2], agreeing)))
     elif isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Attribute):
-                said.append((dotted(target.value), node, _named(target.attr, node.value, agreeing)))
+                known.append((dotted(target.value), node, _named(target.attr, node.value, agreeing)))
     elif isinstance(node, ast.Return) and dotted(node.value) in ("ANY", "mock.ANY", "unittest.mock.ANY"):
-        said.append(("", node, "" if change.is_test else "ANY"))
-    for owner, part, name in said:
+        known.append(("", node, "" if change.is_test else "ANY"))
+    for owner, part, name in known:
         first = getattr(part, "lineno", 0)
         lines = [n for n in range(first, (getattr(part, "end_lineno", 0) or first) + 1) if n in change.news]
         if name and lines and shape(part) not in gone:
@@ -212,16 +209,29 @@ def _gives(node: Function, wanted: bool) -> bool:
 
 
 def _takes_any(node: ast.stmt) -> bool:
-    """Whether an `__eq__` asks no more of the other than of what built-in kind it is, and nothing of itself."""
+    """Whether an `__eq__` asks no more of the other than of what built-in kind it is, and nothing of itself; or whether
+    it holds for all others than those of some kind, or also for those of a built-in one."""
     if not isinstance(node, FUNCTIONS) or node.name != "__eq__" or len(node.args.args) != 2:
         return False
     own, other = (one.arg for one in node.args.args)
     ways = [part.value for part in walk(node) if isinstance(part, ast.Return)]
+    *before, last = node.body
+    ifs = [part for part in before if isinstance(part, ast.If)]
+    rest = isinstance(last, ast.Return) and is_certain(last.value)
+    if rest and ifs and len(ifs) == len(before) and all(_asks_kind(part.test, other) for part in ifs):
+        return True
+    if any(isinstance(way, ast.BoolOp) and isinstance(way.op, ast.Or) and any(_fits(one, other) for one in way.values)
+           for way in ways):  # fmt: skip
+        return True
     yes = [way for way in ways if not (_is_no(way) or dotted(way) == "NotImplemented")]
     is_blind = not any(isinstance(part, ast.Name) and part.id == own for part in walk(node))
     tests = (part.test for part in walk(node) if isinstance(part, ast.If))
     fits = all(way is not None and not _is_none(way, other) and _fits(way, other) for way in yes)
     return is_blind and bool(yes) and fits and all(_fits(test, other) for test in tests)
+
+
+def _asks_kind(test: ast.expr, other: str) -> bool:
+    return isinstance(test, ast.Call) and dotted(test) == "isinstance" and other in map(dotted, test.args[:1])
 
 
 def _fits(value: ast.expr, other: str) -> bool:

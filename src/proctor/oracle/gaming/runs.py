@@ -33,6 +33,14 @@ _NO_COMMAND = re.compile(r"\s*(?:-\s*)?(?:if|name|uses|needs|id|key|files?|path|
 _OFF = re.compile(r"^\s*(?:-\s*)?if\s*:\s*(?:\$\{\{\s*)?(?:false|0)\b|^\s*when\s*:\s*(?:never|manual)\b")
 
 
+_IGNORES = re.compile(
+    r"\.IGNORE\s*:|(?:export\s+)?MAKEFLAGS\s*[+:?]?=\s*(?:.*\s)?(?:-?[a-z]?i[a-z]?|--ignore-errors)(?:\s|$)"
+    r"|(?:export\s+|override\s+)?SHELL\s*[:?]*=\s*(?:\S*/)?(?:true|echo|printf|env\s+true)\b"
+    r"|\.SHELLFLAGS\s*[:?+]*=(?:.*\s)?-[a-z]*n[a-z]*(?:\s|$)"
+)
+"""What has make run nothing, or take every failure for success."""
+_KEEPS = re.compile(r"\$\?|\$\{?\w*(?:rc|status|code)\b|^(?:fi|done|esac|\})")
+"""What comes after a check whose status is looked at, or that stands in something."""
 _DASH = re.compile(r"(?:\t| {2,})(?:-@?|@-)\s*[\w$./]")
 _RECIPE = 100
 """Lines of a recipe."""
@@ -177,11 +185,22 @@ def _script(change: Change) -> Iterator[Found]:
             rest = "\n".join(change.new[number:])
             if "$?" not in rest and "PIPESTATUS" not in rest and any(check > number for check in checks):
                 yield found(change, Gaming.MASKED, weight, number, "failed checks do not end the script any more")
+    if (number := _ended_with(change)) and not _propagates(change):
+        yield found(change, Gaming.MASKED, W, number, "the script does not end with what its check says any more")
     gone = any(re.match(r"\s*set -\w*e|\s*set -o errexit", line) for _, line in change.removed)
     still = any(re.match(r"\s*set -\w*e|\s*set -o errexit|#!.*\s-\w*e", line) for line in change.new)
     if gone and not still and "$?" not in (change.after or ""):
         number = next(n for n, line in change.removed if re.match(r"\s*set -", line))
         yield found(change, Gaming.MASKED, T, number, "failed checks do not end the script any more", gone=True)
+
+
+def _ended_with(change: Change) -> int:
+    """The line of the check that a script ended with, and that is followed by something else now; 0 for none."""
+    last = next((line for line in map(squeezed, reversed(change.old)) if line and not line.startswith("#")), "")
+    number = max((n for n, line in enumerate(change.new, 1) if squeezed(line) == last), default=0)
+    after = [line for line in map(squeezed, change.new[number:]) if line and not line.startswith("#")]
+    lost = after and not any(is_check(line) or _KEEPS.search(line) for line in after)
+    return number if last and is_check(last) and not masks.mask(last) and lost else 0
 
 
 def _traps(change: Change) -> Iterator[Found]:
@@ -208,16 +227,12 @@ def _propagates(change: Change) -> bool:
 
 def _targets(change: Change) -> Iterator[Found]:
     """Targets of a make file that ran checks and do nothing now, and failures that make ignores."""
-    for number, line in change.added:
-        if (
-            re.match(
-                r"\.IGNORE\s*:|(?:export\s+)?MAKEFLAGS\s*[+:?]?=\s*(?:.*\s)?(?:-?[a-z]?i[a-z]?|--ignore-errors)(?:\s|$)",
-                line[:1_000],
-            )
-            and change.before is not None
-        ):
-            yield found(change, Gaming.MASKED, T, number, "make ignores failures")
     old, new = _recipes(change.old), _recipes(change.new)
+    stops = any(re.match(r"\.SHELLFLAGS\s*[+:?]*=.*\s-\w*e", line) for line in change.new)
+    joined = not stops and any(any(map(is_check, recipe[:-1])) for _, recipe in new.values())
+    for number, line in change.added if change.before is not None else ():
+        if _IGNORES.match(line[:1_000]) or (joined and line.startswith(".ONESHELL")):
+            yield found(change, Gaming.MASKED, T, number, "make ignores failures")
     for name, (number, recipe) in new.items():
         was = old.get(name)
         bare = re.fullmatch(r"[^:]*:\s*;?\s*", change.new[number - 1])

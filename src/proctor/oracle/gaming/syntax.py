@@ -40,6 +40,18 @@ def dotted(node: ast.AST | None) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
+def said(node: ast.AST | None) -> str | None:
+    """The text that a literal is, also one that is put together from some; None where it is none."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    parts: list[str | None] = [None]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [said(node.left), said(node.right)]
+    elif isinstance(node, ast.JoinedStr):
+        parts = [said(one.value if isinstance(one, ast.FormattedValue) else one) for one in node.values]
+    return None if None in parts else "".join(filter(None, parts))
+
+
 def called(node: ast.AST | None) -> str:
     """The last part of the name of what a call calls, also where the rest is no name."""
     if not isinstance(node, ast.Call):
