@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.oracle.toolchains.fixtures import gives_fixtures_only
+from proctor.oracle.toolchains.fixtures import gives_fixtures_only, says_nothing
 
 HONEST = '''\
 """Fixtures for the tests of the network."""
@@ -43,7 +43,12 @@ def server(tmp_path_factory) -> "Iterator[Server]":
 async def wait(seconds: float = 1.0) -> None:
     pass
 '''
+PLACE = "sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'src'))"
 HOSTILE = [
+    "import sys\nsys.path.insert(0, make())",
+    "import sys\nsys.path.insert(0, 'x')\nx = sys.modules",
+    "import sys\nsys.path.clear()",
+    "from sys import path\npath.insert(0, 'x')",
     "def pytest_collection_modifyitems(items): items.clear()",
     "from helpers import pytest_runtest_makereport",
     "from helpers import *",
@@ -71,6 +76,15 @@ HOSTILE = [
 def test_fixtures_helpers_and_plain_values_are_no_more_than_the_tests_beside_them() -> None:
     assert gives_fixtures_only(HONEST.encode())
     assert gives_fixtures_only(b"")
+    assert gives_fixtures_only(HONEST.replace("import pytest\n", f"import sys\nimport pytest\n{PLACE}\n").encode())
+    assert not gives_fixtures_only(HONEST.replace("import pytest\n", f"import sys\n{PLACE}\nsys.exit()\n").encode())
+    assert not gives_fixtures_only(b"x = [" + b"[]," * 300_000 + b"]")
+
+
+def test_a_file_that_is_merely_there_is_known() -> None:
+    assert says_nothing(b'"""Marks the top of the tests."""\n# no more\npass\n')
+    assert says_nothing(b"")
+    assert not any(map(says_nothing, (b"x = 1", b"import app", b"f()", b"def f(): pass", b"def f(:")))
 
 
 @pytest.mark.parametrize("source", HOSTILE)

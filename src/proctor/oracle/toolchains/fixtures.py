@@ -9,22 +9,61 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 
 _DECORATORS = frozenset({"fixture", "contextmanager", "asynccontextmanager", "staticmethod", "classmethod", "property"})
 _MAKES = frozenset({"Path", "PurePath", "frozenset", "set", "dict", "list", "tuple", "timedelta", "Decimal"})
 """What may be called as the file is loaded."""
+_PLACES = _MAKES | {"str", "dirname", "abspath", "realpath", "join", "resolve", "absolute", "fspath", "parents"}
+"""What may be called to say where modules lie."""
 _MODULES = frozenset({"builtins", "_pytest", "pluggy", "atexit", "gc", "ctypes", "sys", "importlib", "inspect"})
 """What a fixture has no need of, and what would reach the runner."""
+_LARGEST = 64 << 10
+"""Bytes of a file that is read as syntax; one that is larger gives more than fixtures, for all we know."""
 
 
+@lru_cache(maxsize=256)
 def gives_fixtures_only(source: bytes) -> bool:
-    """Whether nothing runs when the file is loaded but imports, definitions and plain values, and it has no hook."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    """Whether nothing runs when the file is loaded but imports, definitions, plain values and a folder of modules, and
+    it has no hook."""
+    body = _body(source)
+    if body is None:
         return False
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return not names & {"pytest_plugins", "globals", "vars", "exec", "eval", "__import__"} and _all_plain(tree.body)
+    rest = [node for node in body if not _is_module_path(node)]
+    if len(rest) < len(body):  # what is imported for that, and used for nothing else
+        rest = [node for node in rest if not (isinstance(node, ast.Import) and [n.name for n in node.names] == ["sys"])]
+    names = {node.id for part in rest for node in ast.walk(part) if isinstance(node, ast.Name)}
+    reach = names & {"pytest_plugins", "globals", "vars", "exec", "eval", "__import__", "sys"}
+    return not reach and _all_plain(rest)
+
+
+def says_nothing(source: bytes) -> bool:
+    """Whether nothing at all comes of loading the file, but that it is there: its folder is one of modules then."""
+    body = _body(source)
+    return body is not None and all(isinstance(node, ast.Pass | ast.Expr) for node in body) and _all_plain(body)
+
+
+def _body(source: bytes) -> list[ast.stmt] | None:
+    try:
+        return ast.parse(source).body if len(source) <= _LARGEST else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _is_module_path(node: ast.stmt) -> bool:
+    """Whether a statement is `sys.path.insert(0, …)` or `sys.path.append(…)` with a folder that is told plainly."""
+    match node:
+        case ast.Expr(
+            ast.Call(
+                func=ast.Attribute(
+                    value=ast.Attribute(value=ast.Name(id="sys"), attr="path"), attr="insert" | "append"
+                ),
+                args=args,
+                keywords=[],
+            )
+        ):
+            return all(_is_value(one, _PLACES) for one in args)
+    return False
 
 
 def _all_plain(body: Iterable[ast.stmt]) -> bool:
@@ -68,10 +107,10 @@ def _is_mark(node: ast.expr) -> bool:
     return _last(node) in _DECORATORS
 
 
-def _is_value(node: ast.expr) -> bool:
-    """Whether an expression only makes a value."""
+def _is_value(node: ast.expr, makes: frozenset[str] = _MAKES) -> bool:
+    """Whether an expression only makes a value, and calls nothing but `makes`."""
     for one in ast.walk(node):
-        if isinstance(one, ast.Call) and _last(one.func) not in _MAKES:
+        if isinstance(one, ast.Call) and _last(one.func) not in makes:
             return False
         if isinstance(one, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             return False
