@@ -87,9 +87,7 @@ def test_what_a_new_ignore_rule_protected_stays_when_the_rule_goes(store: Store,
     assert (work / "src/disk.iso").stat().st_size == BIG
     assert store.tree_of_working_tree().tree == before.tree
     write(work / "deps/a/later.js", "written after the rollback")
-    assert [change.path for change in store.diff(before.commit, store.snapshot("c3").commit)] == [
-        "deps/a/later.js"
-    ]
+    assert [change.path for change in store.diff(before.commit, store.snapshot("c3").commit)] == ["deps/a/later.js"]
 
 
 def test_what_was_ignored_at_the_target_stays_although_no_rule_protects_it_now(store: Store, work: Path) -> None:
