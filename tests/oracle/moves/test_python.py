@@ -21,6 +21,8 @@ BY_MODULE = "import calc\n\n\ndef test_speed():\n    assert calc.speed(12) == 43
 THREE = "from calc import speed\n\n\n" + "".join(
     f"def test_{name}():\n    assert speed({a}) == {want}\n\n\n" for name, a, want in (("some", 12, 43), ("none", 0, 7))
 )
+HELPED = "from calc import speed\n\nA = sorted([1])\n\n\ndef twice(a):\n    return 2 * speed(a)\n\n\n"
+HELPED += "def test_helped():\n    assert twice(0) == 14\n"
 IN_CLASS = """\
 import unittest
 from calc import speed
@@ -70,14 +72,18 @@ def renamed(text: str) -> str:
          "test_all.py::test_some test_all.py::test_none", "test_all.py::test_speeds"),
         ({"calc.py": CALC, "test_all.py": THREE},
          {"calc.py": CALC, "test_all.py": "from calc import speed\n\n\ndef test_speeds():\n"
-          "    assert speed(12) == 43\n    assert speed(0) == 7\n"},
+          "    assert speed(0) == 7\n    assert speed(12) == 43\n"},
          "test_all.py::test_some test_all.py::test_none", "test_all.py::test_speeds"),
         (HERE, {"calc.py": CALC, "tests/test_all.py": TEST + "\n\ndef helper():\n    pass\n"},
          "test_all.py", "tests/test_all.py::test_speed"),
+        ({"calc.py": CALC, "test_a.py": HELPED, "test_b.py": THREE},
+         {"calc.py": CALC, "tests/test_all.py": "A = sorted([1])\n" + THREE + HELPED},
+         "test_a.py::test_helped test_b.py::test_some test_b.py::test_none",
+         "tests/test_all.py::test_helped tests/test_all.py::test_some tests/test_all.py::test_none"),
     ],
     ids=["moved", "another name", "renamed with what it tests", "imported otherwise", "its module moved",
          "asserts more", "in a class", "unittest", "with rows", "folded into rows", "into a loop", "into one",
-         "could not be loaded"],
+         "could not be loaded", "two files made one"],
 )  # fmt: skip
 def test_a_test_that_is_there_by_another_id_is_found(before: Files, after: Files, gone: str, new: str) -> None:
     assert stand_ins(before, after, gone.split(), new.split()).keys() == set(gone.split())
@@ -109,6 +115,13 @@ WEAKER = {
     "a decorator that swallows": "def calm(f):\n    return len\n\n\n" + TEST.replace("def test", "@calm\ndef test"),
     "an assertion that does more": TEST.replace("    got =", "    assert setattr(calc, 'f', len) is None\n    got ="),
     "an async test": TEST.replace("def test", "async def test"),
+    "another function by its name": TEST + "\n\ndef easy():\n    pass\n\n\ntest_speed = easy\n",
+    "another function imported by its name": TEST + "\n\nfrom stubs import easy as test_speed\n",
+    "another function put there": TEST + "\n\ndef easy():\n    pass\n\n\n_ = globals().update(test_speed=easy)\n",
+    "a stub by a star": TEST.replace("from calc import speed", "from stubs import *"),
+    "a class that acts": TEST + "\n\nclass Calm:\n    import calc\n    calc.__dict__.update(speed=len)\n",
+    "a default that acts": "import calc\n\n\ndef calm(a=setattr(calc, 'speed', len)):\n    pass\n\n\n" + TEST,
+    "a decorator that acts": TEST + "\n\ndef calm(f):\n    f()\n\n\n@calm\ndef now():\n    pass\n",
     "no Python": TEST + "def (",
     "nothing": "",
 }  # fmt: skip

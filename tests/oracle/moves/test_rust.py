@@ -21,11 +21,11 @@ TWO = OUTSIDE + "\n#[test]\nfn other() {\n    assert_eq!(halve(8), 4);\n}\n"
 @pytest.mark.parametrize(
     ("before", "after", "gone", "new"),
     [
-        (LIB, OUT, "my-q::tests::halves", "my-q/halves::halves"),
-        ({**CARGO, "src/lib.rs": INSIDE.replace("*", "halve")}, OUT, "my-q::tests::halves", "my-q/halves::halves"),
+        (LIB, OUT, "my-q/my_q::tests::halves", "my-q/halves::halves"),
+        ({**CARGO, "src/lib.rs": INSIDE.replace("*", "halve")}, OUT, "my-q/my_q::tests::halves", "my-q/halves::halves"),
         (OUT, {**OUT, "tests/halves.rs": OUTSIDE.replace("halves", "cuts")}, "my-q/halves::halves",
          "my-q/halves::cuts"),
-        (LIB, CUT, "my-q::tests::halves", "my-q::tests::cuts"),
+        (LIB, CUT, "my-q/my_q::tests::halves", "my-q/my_q::tests::cuts"),
         ({**OUT, "tests/halves.rs": TWO}, {**OUT, "tests/halves.rs": ALL},
          "my-q/halves::halves my-q/halves::other", "my-q/halves::all"),
     ],
@@ -49,6 +49,8 @@ def test_a_test_that_is_there_by_another_id_is_found(before: Files, after: Files
         OUTSIDE.replace("use my_q::halve;", "mod stub;\nuse stub::halve;"),
         OUTSIDE.replace("my_q::", "my_q::stub::"),
         OUTSIDE.replace("my_q::halve", "my_q::always as halve"),
+        "use my_q::assert_eq;\n" + OUTSIDE,
+        "mod calm;\nuse calm::*;\n" + OUTSIDE,
         OUTSIDE + "\nmacro_rules! assert_eq {\n    ($a:expr, $b:expr) => {};\n}\n",
         OUTSIDE.replace("#[test]", "#[test]\n#[should_panic]"),
         OUTSIDE.replace("    assert", "    fn halve(a: i32) -> i32 { 3 }\n    assert"),
@@ -57,4 +59,4 @@ def test_a_test_that_is_there_by_another_id_is_found(before: Files, after: Files
 )
 def test_a_test_of_the_same_name_that_says_less_is_no_test_that_moved(text: str) -> None:
     after = {**OUT, "tests/halves.rs": text}
-    assert stand_ins(LIB, after, ["my-q::tests::halves"], ["my-q/halves::halves"]) == {}
+    assert stand_ins(LIB, after, ["my-q/my_q::tests::halves"], ["my-q/halves::halves"]) == {}

@@ -43,7 +43,8 @@ def stand_ins(
         for test, some in ids.items()
         if test not in doubtful and len(some) >= test.ids and all(new[id] and id not in old for id in some)
     }
-    found = _pair(list(dict.fromkeys(test for tests in known.values() for test in tests)), was, usable, move)
+    tests = list(dict.fromkeys(test for tests in known.values() for test in tests))
+    found = _pair(tests, list(usable.values()), _Trees(move, was))
     return {
         id: found[tests[-1]].named(id, tests[-1])
         for id, tests in known.items()
@@ -130,7 +131,9 @@ def _is_exact(test: Test, id: str, tree: Tree) -> bool:
             if module
             else (kind == PurePosixPath(test.path).stem)
         )
-        return tree.crates.get(folder, "").replace("-", "_") == crate.replace("-", "_") and own
+        crate = crate.replace("-", "_")
+        own = own and (not module or kind.replace("-", "_") in ("", crate) or module[1:2] == ("bin",))
+        return tree.crates.get(folder, "").replace("-", "_") == crate and own
     dotted = test.path.removesuffix(".py").replace("/", ".")
     return path == test.path or id == f"{dotted}.{test.region.name}"
 
@@ -143,27 +146,46 @@ def _is_of(test: Test, id: str, tree: Tree) -> bool:
     return failing(test.path, test.region, (id,)) is not Failing.NO
 
 
-def _pair(
-    tests: Sequence[Test], was: Mapping[str, Module], usable: Mapping[Test, _Candidate], move: Move
-) -> dict[Test, _Candidate]:
+@dataclass(frozen=True)
+class _Trees:
+    """What is known of the trees: what became of names, and what the one before has of tests."""
+
+    move: Move
+    was: Mapping[str, Module]
+
+
+def _pair(tests: Sequence[Test], usable: Sequence[_Candidate], of: _Trees) -> dict[Test, _Candidate]:
     """For tests that are gone those that stand for them."""
     barred: set[_Candidate] = set()
     while True:
         names: dict[str, str] = {}
-        free = [one for one in usable.values() if one not in barred]
+        free = [one for one in usable if one not in barred]
         for one in free:
             one.taken.clear()
-        found = {}
-        for test in tests:
-            for one in sorted(free, key=lambda one: one.test.region.short != test.region.short):
-                known = _Names(move, dict(names), test, one.test)
-                if _stands(test, one, known, was):
-                    found[test], names = one, known.names
-                    break
+        found: dict[Test, _Candidate] = {}
+        while True:  # what one test takes may let another one follow
+            known = len(found)
+            for test in tests:
+                if test not in found:
+                    _find(test, free, names, found, of)
+            if len(found) == known:
+                break
         unsound = {one for one in found.values() if not one.is_sound}
         if not unsound:
             return found
         barred |= unsound
+
+
+def _find(
+    test: Test, free: Sequence[_Candidate], names: dict[str, str], found: dict[Test, _Candidate], of: _Trees
+) -> None:
+    """Find what stands for a test, first among those of its name."""
+    for one in sorted(free, key=lambda one: one.test.region.short != test.region.short):
+        known = _Names(of.move, dict(names), test, one.test)
+        if _stands(test, one, known, of.was):
+            found[test] = one
+            names |= known.names
+            return
 
 
 def _stands(old: Test, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
@@ -199,14 +221,14 @@ def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _N
 
 def _same_beside(module: Module, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
     """Whether nothing beside a test makes another one of it."""
-    used = set(one.test.words)
+    used = {*one.test.words, *one.test.region.name.split(".")}
     spare = []
     for new in one.module.beside:
         if any(known.copy().are_same(old.pieces, new.pieces) for old in module.beside):
             used |= new.words
         else:
             spare.append(new)
-    stood = {old.pieces for old in was[one.test.path].beside} if one.test.path in was else set()
+    stood = {old.pieces for one in was.values() for old in one.beside}
     return all(not new.gives & used and (new.plain or (new.pieces in stood and not new.words & used)) for new in spare)
 
 

@@ -17,6 +17,14 @@ from proctor.oracle.moves.bodies import MOST_ROWS, NAME, SIGN, TARGET, VALUE, Be
 
 _HOOKS = ("setup", "teardown", "setUp", "tearDown", "pytest_", "load_tests", "__")
 _LOUD = ("skip", "skipif", "xfail", "usefixtures", "parametrize", "filterwarnings")
+_CALM = (
+    "pytest.fixture",
+    "fixture",
+    "contextmanager",
+    "contextlib.contextmanager",
+    "dataclass",
+    "dataclasses.dataclass",
+)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _DEAD = ("ctx", "type_comment", "kind", "lineno", "type_ignores")
 
@@ -46,7 +54,9 @@ def read(path: str, text: str) -> Module:
     }
     file = _File(path, dict(_imports(tree.body, path)), tables)
     tests = tuple(_test(file, name, node, classes) for name, node, classes in _tests(tree.body, ()))
-    return Module(path, tests, tuple(_beside(tree.body, file.bound)))
+    names = {part for test in tests for part in test.region.name.split(".")} & file.bound.keys()
+    instead = (Beside(((TARGET, file.bound[name]),), frozenset({name})) for name in sorted(names))
+    return Module(path, tests, (*_beside(tree.body, file.bound), *instead))
 
 
 def _tests(
@@ -95,15 +105,26 @@ def _beside(body: Sequence[ast.stmt], bound: Mapping[str, str]) -> Iterator[Besi
             yield Beside(pieces, frozenset({node.name}), not _acts(node))
         else:
             names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-            plain = isinstance(node, ast.Assign | ast.AnnAssign) and names[:1] != ["pytestmark"]
-            calls = any(isinstance(one, ast.Call | ast.Attribute | ast.Subscript) for one in ast.walk(node))
-            yield Beside(pieces, frozenset(names[:1] if plain and not calls else names), plain and _is_named(node))
+            plain = isinstance(node, ast.Assign | ast.AnnAssign) and _is_named(node) and not _calls(node)
+            deep = any(isinstance(one, ast.Attribute | ast.Subscript) for one in ast.walk(node))
+            gives = names if deep or not plain else [name.id for name in _targets(node) if isinstance(name, ast.Name)]
+            yield Beside(pieces, frozenset(gives), plain and names[:1] != ["pytestmark"])
 
 
 def _is_named(node: ast.stmt) -> bool:
     """Whether a statement gives a value to plain names."""
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
-    return all(isinstance(one, ast.Name) for one in targets)
+    return all(isinstance(one, ast.Name) for one in _targets(node))
+
+
+def _targets(node: ast.stmt) -> list[ast.AST]:
+    return [*node.targets] if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+
+
+def _calls(node: ast.AST) -> bool:
+    """Whether something is called as soon as a statement is read."""
+    if isinstance(node, ast.Lambda):
+        return False
+    return isinstance(node, ast.Call | ast.Await | ast.NamedExpr) or any(map(_calls, ast.iter_child_nodes(node)))
 
 
 def _is_idle(node: ast.stmt) -> bool:
@@ -114,8 +135,20 @@ def _is_idle(node: ast.stmt) -> bool:
 
 def _acts(node: Function | ast.ClassDef) -> bool:
     """Whether what a definition holds is run unasked, or by tests that do not name it."""
-    marked = any(isinstance(mark, ast.Call) and mark.keywords for mark in node.decorator_list)
-    return marked or node.name.startswith(_HOOKS)
+    if node.name.startswith(_HOOKS) or any(dotted(mark) not in _CALM for mark in node.decorator_list):
+        return True
+    if any(isinstance(mark, ast.Call) and (mark.args or mark.keywords) for mark in node.decorator_list):
+        return True
+    if isinstance(node, FUNCTIONS):
+        return _calls(node.args)
+    parts = [*node.bases, *node.keywords]
+    return any(map(_calls, parts)) or any(_acts_inside(one) for one in node.body)
+
+
+def _acts_inside(one: ast.stmt) -> bool:
+    if isinstance(one, (*FUNCTIONS, ast.ClassDef)):
+        return one.name in ("__init_subclass__", "__set_name__") or any(map(_calls, one.decorator_list))
+    return _calls(one)
 
 
 # --- tests ----------------------------------------------------------------------------------------

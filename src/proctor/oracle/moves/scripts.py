@@ -32,6 +32,7 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
     tokens = lexed(text, language)
     in_source = language is Language.RUST and not is_test(path)
     *found, others = regions(text, language, in_source)
+    found = [one for one in found if one.name not in _RUNS_UNASKED]
     if not found and language is not Language.GO:
         return Module(path)
     spans = list(_spans(tokens, found))
@@ -135,8 +136,8 @@ def pieces(tokens: Sequence[Token], bound: Mapping[str, str], own: Collection[st
         elif token.text == "." and at < len(tokens) and tokens[at].is_word:
             yield NAME, f".{tokens[at].text}"
             at += 1
-        elif token.is_word and token.text in bound and token.text not in own:
-            target = bound[token.text]
+        elif token.is_word and (name := token.text.removesuffix("!")) in bound and name not in own:
+            target = bound[name]
             if target.endswith("#") and at + 1 < len(tokens) and tokens[at].text == "." and tokens[at + 1].is_word:
                 target += tokens[at + 1].text
                 at += 2
@@ -207,9 +208,22 @@ def _besides(said: Sequence[Token], language: Language) -> tuple[frozenset[str],
         at = closing(said, 1) if texts[0] == "func" and texts[1:2] == ["("] else 1
         name = texts[at] if at < len(texts) else ""
         return frozenset({name}), name not in _RUNS_UNASKED
-    if texts[0] in ("const", "let", "var", "static") and "(" not in texts and "." not in texts:
-        return own_names(said) or words, True
-    return words, True
+    if texts[0] in ("const", "let", "var", "static"):
+        calls = "(" in texts and not _is_function(said)
+        return (words if calls or "." in texts else own_names(said) or words), not calls
+    return words, texts[0] != "use"
+
+
+def _is_function(said: Sequence[Token]) -> bool:
+    """Whether a statement gives a name to a function, and does not call it."""
+    texts = [token.text for token in said]
+    at = texts.index("=") + 1 if "=" in texts else 0
+    at += texts[at : at + 1] == ["async"]
+    if not at or at >= len(said):
+        return False
+    if texts[at] == "(":
+        return texts[closing(said, at) : closing(said, at) + 1] == ["=>"]
+    return texts[at] == "function" and texts[-1] == "}"
 
 
 def own_names(tokens: Sequence[Token]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from proctor.oracle.moves.bodies import MOST_ROWS
 Tokens = Sequence[Token]
 Row = Mapping[str, Tokens]
 """What stands for a name, or for a field of one (`c.want`)."""
+_TESTING = frozenset({"t", "b", "f", "tb"})
 _FAILS = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
 
 
@@ -116,9 +117,8 @@ def without_messages(tokens: Tokens) -> list[Token]:
     found: list[Token] = []
     at = 0
     while at < len(tokens):
-        is_call = (
-            at and tokens[at].text in _FAILS and tokens[at - 1].text == "." and texts(tokens[at + 1 : at + 2]) == ["("]
-        )
+        of = [*texts(tokens[at - 2 : at]), *texts(tokens[at + 1 : at + 2])] if at > 1 else []
+        is_call = len(of) == 3 and of[0] in _TESTING and of[1] == "." and tokens[at].text in _FAILS and of[2] == "("
         if is_call:
             line = tokens[at].line
             found += [Token("Fatal", "Fatal", line), Token("(", "(", line), Token(")", ")", line)]
