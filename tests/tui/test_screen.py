@@ -510,9 +510,15 @@ async def test_the_diff_the_budget_the_help_and_the_palette_open_and_close(story
             await until(pilot, lambda words=words: words in shown(pilot.app), key)
             footer = shown(pilot.app).splitlines()[-1]
             assert "esc" in footer
-            assert "detach" not in footer
+            assert "q detach" not in footer
             await pilot.press("escape")
             await until(pilot, lambda: "q detach" in shown(pilot.app).splitlines()[-1])
+        for key, words in (("l", "premature victory"), ("o", "verified change"), ("b", "812,345")):
+            await pilot.press(key)
+            await until(pilot, lambda words=words: words in shown(pilot.app), "one page leads to the next")
+        assert len(pilot.app.screen_stack) == 3
+        await pilot.press("b")
+        await until(pilot, lambda: pilot.app.session.in_front)
         known = threading.Event()
         pilot.app.diff = lambda: known.wait(10) and desk.patch
         await pilot.press("v")

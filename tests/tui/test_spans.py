@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from proctor.tui.glyphs import ascii_only
-from proctor.tui.spans import Line, choose, cut, fit, line, pad, plain, spread, width, wrap
+from proctor.tui.spans import Line, choose, cut, fit, fold, line, pad, plain, spread, width, wrap
 
 TEXT = some.text(some.characters(categories=("L", "N", "P", "S", "Zs")), max_size=60)
 LINES = some.lists(TEXT, min_size=1, max_size=6).map(lambda texts: line(*texts))
@@ -57,6 +57,13 @@ def test_wrapping_breaks_at_spaces_and_under_long_words() -> None:
     assert wrap("FAIL (test_a.StreamTest.test_rows_too)", 20, 3) == ["FAIL (test_a.", "StreamTest.", "test_rows_too)"]
     assert wrap("test_half_a_cent_is_up", 12, 3) == ["test_half_a_", "cent_is_up"]
     assert wrap("/absolutely/x", 10, 3) == ["/absolutel", "y/x"]
+
+
+@given(text=TEXT, room=some.integers(4, 40), times=some.integers(1, 9))
+def test_a_folded_text_is_all_there(text: str, room: int, times: int) -> None:
+    rows = fold(text * times, room)
+    assert "".join("".join(rows).split()) == "".join((text * times).split())
+    assert all(width(line(row)) <= room for row in rows)
 
 
 @given(of=LINES)

@@ -281,7 +281,8 @@ class Operator:
             if well and then is not None:
                 then(text)
             elif "\n" in text.strip():
-                self._app.push_screen(Reading(f"{name.capitalize()}: it did not work", text.strip().split("\n")))
+                said = text.strip().split("\n")
+                self._app.push_screen(Reading(f"{name.capitalize()}: it did not work", said, fold=True))
             elif text:
                 self._app.say(text, well=well)
 

@@ -41,6 +41,8 @@ BADGE = {
 ELLIPSIS = "…"
 LONGEST_WORD = 12
 """Cells of a word whose beginning is left out where it would be cut."""
+LOOKED = 100
+"""Characters beyond two rows that are looked at to find where a row ends."""
 _PARTS = re.compile(r"/|\.|::|_")
 """Where a long word has parts."""
 
@@ -165,6 +167,18 @@ def wrap(text: str, room: int, rows: int) -> list[str]:
     if rest:
         found[-1] = shorten(found[-1] + ELLIPSIS, room) if cell_len(found[-1]) < room else _end(found[-1], room)
     return found
+
+
+def fold(text: str, room: int) -> list[str]:
+    """All of a text in rows of `room` cells, broken as `wrap` does; in time proportional to its length."""
+    found: list[str] = []
+    at = 0
+    while at < len(text) and room > 1:
+        near = text[at : at + 2 * room + LOOKED]
+        row = "".join(wrap(near, room, 2)[:1])
+        found += [row] if row else []
+        at += len(near) - len(near[len(row) :].lstrip())
+    return found or [""]
 
 
 def _part(head: str, rest: str, room: int) -> int:

@@ -292,7 +292,8 @@ def whole(view: View, request: RequestState) -> list[str]:
     if len(pieces := parts_of(request)) > 1:
         found += [f"{_counted(pieces)}:", *(f"- {piece}" for piece in pieces if piece != UNSURE), ""]
     asked = opened.tool or _titled(opened)
-    found += [f"{asked} · asked {fmt.ago(request.at, view.now)}, in iteration {opened.iteration}", ""]
+    when = f", in iteration {opened.iteration}" if opened.iteration else ""
+    found += [f"{asked} · asked {fmt.ago(request.at, view.now)}{when}", ""]
     for name, value in opened.input.items():
         if len(opened.input) > 1 or not subject(request)[1].endswith(str(value)):
             found += f"{name}: {value if isinstance(value, str) else json.dumps(value, indent=2)}".split("\n")

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 
 from proctor.tui.panels import budget
+from proctor.tui.screens.over import Over
 from proctor.tui.spans import Line, Role, line
 from proctor.tui.widgets.lines import Lines
 from proctor.words import Dimension, SessionStatus
 
-if TYPE_CHECKING:
-    from proctor.tui.app import ProctorApp
 
-
-class Budget(ModalScreen[None]):
+class Budget(Over):
     """Follows the session while it is open."""
 
-    CSS_PATH = "overlay.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,b", "dismiss", "close", show=False),
         Binding("up,k", "move(-1)", show=False),
         Binding("down,j", "move(1)", show=False),
         Binding("e", "extend", show=False),
     ]
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("budget")
         self._cursor = 0
 
     def on_mount(self) -> None:
@@ -38,10 +33,6 @@ class Budget(ModalScreen[None]):
 
     def on_screen_resume(self) -> None:
         self.proctor.session.show()
-
-    @property
-    def proctor(self) -> ProctorApp:
-        return cast("ProctorApp", self.app)
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="page") as page:
@@ -52,7 +43,7 @@ class Budget(ModalScreen[None]):
     def keys_shown(self) -> tuple[tuple[str, str], ...]:
         """The keys that work while this is in front."""
         extend = (("e", "extend …"),) if self._extendable() else ()
-        return ("esc", "close"), ("↑ ↓", "choose"), *extend
+        return ("esc", "close"), ("↑ ↓", "choose"), *extend, *self.others
 
     def show(self) -> None:
         """The session has moved, perhaps before there is anything on this screen."""

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def show_help(screen: Session) -> None:
     """What every key does here and now."""
-    screen.app.push_screen(
-        Reading("Help", pages(screen.offered_keys(), screen.size.width - 8), key=screen.proctor.key_of("help"))
-    )
+    screen.app.push_screen(Reading("Help", pages(screen.offered_keys(), screen.size.width - 8), verb="help"))
 
 
 def inspect(screen: Session) -> None:
@@ -30,7 +28,7 @@ def inspect(screen: Session) -> None:
     request = screen.dock.request
     if request is not None:
         raw = whole(screen.proctor.view, request)
-        screen.app.push_screen(Reading(f"Request #{request.id}", raw, key=screen.proctor.key_of("inspect")))
+        screen.app.push_screen(Reading(f"Request #{request.id}", raw, verb="inspect", fold=True))
 
 
 def diff(screen: Session) -> None:
@@ -41,7 +39,7 @@ def diff(screen: Session) -> None:
         if not screen.in_front:
             return
         raw = patch.split("\n") if patch.strip() else ["Nothing has changed."]
-        screen.app.push_screen(Reading("What changed", raw, patch_line, key=screen.proctor.key_of("diff")))
+        screen.app.push_screen(Reading("What changed", raw, patch_line, verb="diff"))
 
     screen.proctor.operator.show_diff(show)
 
@@ -71,8 +69,7 @@ def _follow(
     drawn: Callable[[str], Line] | None = None,
 ) -> None:
     """A page that moves with the session while it is open."""
-    key = screen.proctor.key_of(verb)
-    screen.app.push_screen(Reading(title, now(), drawn, key=key, now=now))
+    screen.app.push_screen(Reading(title, now(), drawn, verb=verb, now=now))
 
 
 def copy(screen: Session) -> None:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Key
 from textual.geometry import Size
-from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
 from proctor.text import safe_line
 from proctor.tui.glyphs import ascii_only
-from proctor.tui.spans import Line, Role, cut, line
+from proctor.tui.screens.over import Over
+from proctor.tui.spans import Line, Role, cut, fold, line
 from proctor.tui.widgets.lines import content, words
 
 LONGEST = 20_000
 """Lines of a text that are shown."""
+FOLDED = 100_000
+"""Characters of a line that goes on below."""
+Raw = Sequence[str] | Sequence[Line]
 
 
 class Page(ScrollView, can_focus=True):
-    """Lines to scroll through. `drawn` turns one raw line into what is shown, when it comes into sight."""
+    """Lines to scroll through. `drawn` turns one raw line into what is shown, when it comes into sight; with `fold` a
+    line that is too long goes on below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll_down", show=False),
@@ -34,11 +38,12 @@ class Page(ScrollView, can_focus=True):
         Binding("space", "page_down", show=False),
     ]
 
-    def __init__(self, raw: Sequence[str] | Sequence[Line], drawn: Callable[[str], Line] | None = None) -> None:
+    def __init__(self, raw: Raw, drawn: Callable[[str], Line] | None = None, *, fold: bool = False) -> None:
         super().__init__(id="page")
-        self._raw, self._drawn = raw, drawn
+        self._raw = self._rows = raw
+        self._drawn, self._fold = drawn, fold
 
-    def fill(self, raw: Sequence[str] | Sequence[Line]) -> None:
+    def fill(self, raw: Raw) -> None:
         """Show other lines, from where the reader is."""
         if raw != self._raw:
             self._raw = raw
@@ -51,41 +56,46 @@ class Page(ScrollView, can_focus=True):
         self._measure()
 
     def _measure(self) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._raw))
+        width = self.scrollable_content_region.width
+        self._rows = _folded(self._raw, width) if self._fold and width > 1 else self._raw
+        self.virtual_size = Size(width, len(self._rows))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         place, width = y + self.scroll_offset.y, self.scrollable_content_region.width
-        if place >= len(self._raw):
+        if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        raw = self._raw[place]
+        raw = self._rows[place]
         row = cut(raw if isinstance(raw, tuple) else (self._drawn or _plain)(raw), width)
         row = ascii_only(row) if self.app.has_class("-ascii") else row
         return Visual.to_strips(self, content(row), width, 1, self.visual_style, pad=True)[0]
 
 
-class Reading(ModalScreen[None]):
-    """A titled page over the session; escape, `q` or the key that opened it closes it. One that is given what to show
-    `now` follows the session."""
+def _folded(raw: Raw, width: int) -> Raw:
+    """Each line in as many rows as it takes."""
+    texts = (one for one in raw if isinstance(one, str))
+    return list(islice((row for one in texts for row in fold(safe_line(one, FOLDED), width)), LONGEST))
 
-    CSS_PATH = "overlay.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "close", show=False),
-        Binding("y", "app.copy_text", "copy", show=False),
-    ]
+
+class Reading(Over):
+    """A titled page over the session. One that is given what to show `now` follows the session."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "app.copy_text", "copy", show=False)]
 
     def __init__(
         self,
         title: str,
-        raw: Sequence[str] | Sequence[Line],
+        raw: Raw,
         drawn: Callable[[str], Line] | None = None,
-        key: str = "",
-        now: Callable[[], Sequence[str] | Sequence[Line]] | None = None,
+        verb: str = "",
+        now: Callable[[], Raw] | None = None,
+        *,
+        fold: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(verb)
         self._now = now
-        self._title, self._key = title, key
-        self._page = Page(raw[:LONGEST], drawn)
+        self._title = title
+        self._page = Page(raw[:LONGEST], drawn, fold=fold)
         self.text = _text(raw)
 
     def compose(self) -> ComposeResult:
@@ -102,20 +112,14 @@ class Reading(ModalScreen[None]):
             self._page.fill(raw[:LONGEST])
             self.text = _text(raw)
 
-    def on_key(self, event: Key) -> None:
-        """The key that opened the page closes it."""
-        if self._key in (event.key, event.character):
-            event.stop()
-            self.dismiss()
-
     @property
     def keys_shown(self) -> tuple[tuple[str, str], ...]:
         """The keys that work while this is in front."""
         copy = (("y", "copy"),) if self.text else ()
-        return ("esc", "close"), ("↑ ↓", "scroll"), *copy
+        return ("esc", "close"), ("↑ ↓", "scroll"), *copy, *self.others
 
 
-def _text(raw: Sequence[str] | Sequence[Line]) -> str:
+def _text(raw: Raw) -> str:
     return "\n".join(one for one in raw if isinstance(one, str))
 
 
