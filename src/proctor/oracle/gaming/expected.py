@@ -17,8 +17,7 @@ from proctor.oracle.gaming import doctests, goldens
 from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.failed import Failing, failing
-from proctor.oracle.gaming.imports import usual
-from proctor.oracle.gaming.regions import LANGUAGES, Region, regions
+from proctor.oracle.gaming.regions import LANGUAGES, Region, tests_of
 from proctor.oracle.gaming.rows import is_kind
 from proctor.oracle.gaming.tokens import Token, is_cut
 from proctor.words import Gaming, Weight
@@ -157,13 +156,7 @@ def _shape(test: Region) -> tuple[str, ...]:
 
 
 def _regions(change: Change, text: str | None) -> tuple[Region, ...]:
-    if text is None:
-        return ()
-    if change.language is Language.RUST and not change.is_test:
-        tests = regions(text, change.language, True) if "#[cfg(test)]" in text or "#[test]" in text else ()
-    else:
-        tests = regions(usual(text, change.language), change.language) if change.is_collected or change.is_test else ()
-    return (*tests, *goldens.documented(text, change.language))
+    return () if text is None else (*tests_of(change, text), *goldens.documented(text, change.language))
 
 
 def _by_name(tests: Iterable[Region]) -> dict[tuple[str, int], Region]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from proctor.oracle.gaming import (
     answers,
@@ -20,11 +21,24 @@ from proctor.oracle.gaming import (
 )
 from proctor.oracle.gaming.change import Change, Found, Language, spread
 from proctor.oracle.gaming.change import found as found_in
+from proctor.oracle.gaming.moved import Moved
 from proctor.oracle.gaming.syntax import Shape, on_lines, parsed, shape
 from proctor.words import Gaming, Weight
 
 MOST = 200
 """Findings of one change that are kept."""
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What one changed file is held against: the tests of all of them, what moved between them, what Python said where
+    lines are gone, what tests want, and what was there or told."""
+
+    suite: pytests.Suite
+    moved: Moved
+    gone: frozenset[Shape]
+    wanted: answers.Answers
+    known: str
 
 
 def look(
@@ -40,12 +54,10 @@ def look(
     worker was told (task, spec, plan), which it may well write down. `failed` are the tests that failed before the
     work, by the ids of their runners. `examples`: some check runs those in the sources.
     """
-    whole = pytests.suite(list(changes))
-    wanted = answers.learned(tests or {})
     words = "\n".join(told)
     known = "\n".join([words, *(change.before or "" for change in changes if not change.is_test)])
-    gone = _gone(changes)
-    found = [finding for change in changes for finding in _of(change, whole, wanted, known, gone)]
+    beside = _Beside(pytests.suite(list(changes)), Moved(changes), _gone(changes), answers.learned(tests or {}), known)
+    found = [finding for change in changes for finding in _of(change, beside)]
     found += replaced.look(changes, tests or {})
     found += helpers.look(changes, tests or {})
     found += expected.look(changes, failed, words, examples)
@@ -64,25 +76,23 @@ def _gone(changes: Iterable[Change]) -> frozenset[Shape]:
     return frozenset(gone)
 
 
-def _of(
-    change: Change, whole: pytests.Suite, wanted: answers.Answers, known: str, gone: frozenset[Shape]
-) -> Iterator[Found]:
+def _of(change: Change, beside: _Beside) -> Iterator[Found]:
     if change.language is Language.PYTHON:
         old, new = parsed(change.before), parsed(change.after)
         if change.is_test:
-            yield from pytests.look(change, old, new, whole)
+            yield from pytests.look(change, old, new, beside.suite)
         else:
             yield from _skipping(change)
         if new is not None:
-            yield from pycode.look(change, new, gone)
-            yield from pysniff.look(change, new, gone)
+            yield from pycode.look(change, new, beside.gone)
+            yield from pysniff.look(change, new, beside.gone)
     else:
-        yield from lines.look(change)
+        yield from lines.look(change, beside.moved)
         yield from runs.look(change)
     yield from runs.stand_in(change)
-    yield from hidden.look(change, gone)
+    yield from hidden.look(change, beside.gone)
     yield from hollow.look(change)
-    yield from literals.look(change, wanted, known)
+    yield from literals.look(change, beside.wanted, beside.known)
 
 
 def _skipping(change: Change) -> Iterator[Found]:

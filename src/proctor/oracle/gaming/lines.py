@@ -11,6 +11,7 @@ from itertools import pairwise
 from proctor.oracle.gaming import subjects
 from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed
 from proctor.oracle.gaming.imports import usual
+from proctor.oracle.gaming.moved import Moved
 from proctor.oracle.gaming.patterns import (
     BUILD,
     CHECKS,
@@ -33,6 +34,7 @@ from proctor.oracle.gaming.patterns import (
     T,
     W,
 )
+from proctor.oracle.gaming.regions import tests_of
 from proctor.oracle.gaming.tolerances import wide_in
 from proctor.words import Gaming
 
@@ -44,12 +46,17 @@ _HEADER = 40
 """Lines in which a Go file says what it is built for."""
 _RETURNS = re.compile(r"(?:^|[\s{)])return\s*(?:;|\}|$)")
 _WHERE = re.compile(r"\b(?:platform|GOOS|GOARCH|Short|Getenv|LookupEnv|env|LookPath|version|cfg)\b|[sS]kip")
+_EACH = re.compile(r"\bfor\b|forEach|\.each\b")
 _HERE = re.compile(rf"{sys.platform}|unix|amd64|arm64|cgo|gc|go1\.\d+|!\s*\w+")
 
 
-def look(change: Change) -> Iterator[Found]:
-    """What a change to a file in JavaScript, TypeScript, Go or Rust does to tests and runs."""
-    if change.language not in HEAD or change.after is None:
+def look(change: Change, moved: Moved) -> Iterator[Found]:
+    """What a change to a file in JavaScript, TypeScript, Go or Rust does to tests and runs. `moved` knows what tests
+    ask elsewhere now."""
+    if change.language not in HEAD:
+        return
+    if change.after is None:
+        yield from _gone(change, moved)
         return
     tests = _in_tests(change)
     seen = set(map(str.strip, change.old))
@@ -75,7 +82,7 @@ def look(change: Change) -> Iterator[Found]:
         if not inside:
             yield from _leave(change, number, line)
     yield from _agrees(change, tests)
-    yield from _blocks(change)
+    yield from _blocks(change, moved)
     first = next((n for n in range(1, len(change.new) + 1) if tests(n)), 0)
     if first:
         yield from subjects.look(change, first)
@@ -205,7 +212,18 @@ def _in_init(change: Change, number: int) -> bool:
     return bool(heads) and heads[-1].startswith("func init(")
 
 
-def _blocks(change: Change) -> Iterator[Found]:
+def _gone(change: Change, moved: Moved) -> Iterator[Found]:
+    """The tests that a file has no more, and that nobody asks for elsewhere."""
+    now = {one.name for one in tests_of(change, change.after)}
+    tests = (one for one in tests_of(change, change.before) if one.name and one.name not in now)
+    lost = [one for one in tests if not moved.is_asked(one)]
+    if lost:
+        more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+        why = f"{lost[0].name} is gone{more}"
+        yield found(change, Gaming.ASSERTION, W, lost[0].line, why, gone=True)
+
+
+def _blocks(change: Change, moved: Moved) -> Iterator[Found]:
     """Tests that assert less than they did."""
     if not (change.is_test or change.language is R) or change.before is None:
         return
@@ -223,7 +241,7 @@ def _blocks(change: Change) -> Iterator[Found]:
                 continue
             calls = set(re.findall(r"(\w+)\s*\(", body)) - set(re.findall(r"(\w+)\s*\(", old[name][1]))
             yield found(change, Gaming.ASSERTION, W if calls else T, line, f"{name} asserted and does so no more")
-        elif has < had and total < 0 and not re.search(r"\bfor\b|forEach|\.each\b", body):
+        elif has < had and total < 0 and not (_EACH.search(body) or _is_asked(change, name, moved)):
             yield found(change, Gaming.ASSERTION, W, line, f"{name} had {had} assertions and has {has}")
         elif len(LOOSE.findall(body)) > len(LOOSE.findall(old[name][1])) and len(STRICT.findall(body)) < len(
             STRICT.findall(old[name][1])
@@ -236,9 +254,14 @@ def _blocks(change: Change) -> Iterator[Found]:
         stays = [n for n, text in enumerate(change.new, 1) if re.search(rf"\bfn {re.escape(name)}\s*\(", text[:1_000])]
         if stays and (change.after or "").count(f"{name}(") == 1:
             yield found(change, Gaming.SKIP, T, stays[0], f"{name} was a test and is none any more")
-    if gone and len(new) < len(old) and not re.search(r"\.each\b|range tests|range cases", change.after or ""):
-        line = old[gone[0]][0]
-        yield found(change, Gaming.ASSERTION, W, line, f"{gone[0]} is gone", gone=True)
+    if gone and len(new) < len(old):
+        yield from _gone(change, moved)
+
+
+def _is_asked(change: Change, name: str, moved: Moved) -> bool:
+    """Whether what a test asks no more is asked elsewhere."""
+    old, new = ({one.name: one for one in tests_of(change, text)}.get(name) for text in (change.before, change.after))
+    return old is not None and moved.is_asked(old, new)
 
 
 def _early(change: Change, name: str, was: str, now: tuple[int, str]) -> Iterator[Found]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from proctor.oracle.gaming.change import Language
+from proctor.oracle.gaming.change import Change, Language
+from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.syntax import functions, parsed
 from proctor.oracle.gaming.tokens import Token, closing, lexed
 
@@ -91,6 +92,15 @@ def regions(text: str, language: Language, inside_only: bool = False) -> tuple[R
         marks = [n for n, token in enumerate(rest) if n > 1 and token.text == "test" and rest[n - 2].text == "cfg"]
         rest = rest[marks[-1] :] if marks else []
     return (*found, Region("", language, 1, tuple(rest)))
+
+
+def tests_of(change: Change, text: str | None) -> tuple[Region, ...]:
+    """The tests of a changed file, as it was or is, and what is beside them."""
+    if text is None:
+        return ()
+    if change.language is Language.RUST and not change.is_test:
+        return regions(text, change.language, True) if "#[cfg(test)]" in text or "#[test]" in text else ()
+    return regions(usual(text, change.language), change.language) if change.is_collected or change.is_test else ()
 
 
 # --- tests ----------------------------------------------------------------------------------------
