@@ -26,7 +26,7 @@ from msgspec.structs import replace as replaced
 from proctor.errors import Unrecoverable
 from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Page
-from proctor.oracle import gobuild, made, pages, rules, runners, witness
+from proctor.oracle import made, rules, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.rules import Text
@@ -184,6 +184,8 @@ class Bench:
         """See that a page renders; Broken where not."""
         if not self._walled:
             raise rules.Broken(Verdict.INFRA, f"a page needs a network of its own, which only {WALLED} gives")
+        from proctor.oracle import pages  # as no other check needs it
+
         shutil.copyfile(pages.SOURCE, self._door / pages.NAME)
         with tempfile.TemporaryFile(buffering=0) as file:
             fd = file.fileno()
@@ -216,6 +218,8 @@ class Bench:
         kind = runner.kind if runner else None
         library = None
         if runner and kind is Kind.GO:
+            from proctor.oracle import gobuild  # as no other check needs it
+
             library = gobuild.library(check.run[runner.at], self._backend, base)
         variables = {**toolchains(kind, self._built, library), **base.environment, **_VARIABLES}
         if kind is Kind.PYTEST:

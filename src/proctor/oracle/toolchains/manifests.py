@@ -9,10 +9,9 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from xml.etree import ElementTree
 
 from proctor.oracle.toolchains import statements
-from proctor.oracle.toolchains.tools import xml
+from proctor.oracle.toolchains.tools import written, xml
 
 Part = dict[str, Any]
 
@@ -88,7 +87,7 @@ def msbuild(text: str) -> Part:
     top = xml(text)
     found: Part = {name: [] for name in ("properties", "left out", "imports", "targets", "references")}
     for one in top.iter():
-        kept = ElementTree.tostring(one, "unicode")
+        kept = written(one)
         if one.tag in ("Import", "UsingTask", "Sdk"):
             found["imports"].append(kept)
         elif one.tag == "Target":
@@ -99,9 +98,7 @@ def msbuild(text: str) -> Part:
             found["references"].append(kept)
     for group in top.iter("PropertyGroup"):
         condition = group.get("Condition", "")
-        found["properties"] += [
-            (condition, ElementTree.tostring(one, "unicode")) for one in group if _PROPERTY.search(one.tag)
-        ]
+        found["properties"] += [(condition, written(one)) for one in group if _PROPERTY.search(one.tag)]
     return found
 
 

@@ -6,22 +6,20 @@ Any other value has to stay what it was.
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 from proctor.oracle.toolchains import loaders, manifests
-from proctor.oracle.toolchains.tools import JVM, is_tool, redirected, toml, xml
+from proctor.oracle.toolchains.tools import JVM, is_tool, redirected, toml, written, xml
 
 Part = dict[str, Any]
 
-_UNREADABLE = (
-    *(ValueError, LookupError, TypeError, AttributeError, RecursionError),
-    *(configparser.Error, ElementTree.ParseError),
-)
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, SyntaxError)
 """What comes of a file that is not what its name says."""
 
 _TOML_TOOLS = re.compile(r"pytest|coverage|test|tox|nox|nose|^poe$|^taskipy$")
@@ -127,8 +125,13 @@ def _requirements(text: str) -> Part:
 
 
 def _ini(text: str) -> Part:
+    import configparser  # which not every project needs
+
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True, default_section="\0")
-    parser.read_string(text)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(str(error)) from error
     found: Part = {name: dict(parser[name]) for name in parser.sections() if _INI_SECTIONS.search(name)}
     if parser.has_section("options.entry_points"):
         points = parser["options.entry_points"]
@@ -295,8 +298,8 @@ def _properties(text: str) -> Part:
 def _pom(text: str) -> Part:
     top = xml(text)
 
-    def kept(name: str, wanted: Callable[[ElementTree.Element], object]) -> list[str]:
-        return [ElementTree.tostring(one, "unicode") for one in top.iter(name) if wanted(one)]
+    def kept(name: str, wanted: Callable[[Element], object]) -> list[str]:
+        return [written(one) for one in top.iter(name) if wanted(one)]
 
     return {
         "plugins": kept("plugin", lambda one: JVM.search(one.findtext("artifactId") or "")),

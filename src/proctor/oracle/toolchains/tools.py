@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _PYTHON = (
     r"pytest(?:-.+)?|pluggy|iniconfig|coverage|hypothesis(?:-.+)?|tox(?:-.+)?|nox|nose2?|testtools|testfixtures|mock"
@@ -60,9 +62,11 @@ def toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def xml(text: str) -> ElementTree.Element:
+def xml(text: str) -> Element:
     """The top of an XML text, without namespaces and blanks. ValueError if it declares entities, which could grow;
-    ParseError if it cannot be read."""
+    SyntaxError if it cannot be read."""
+    from xml.etree import ElementTree  # which hardly any project needs
+
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError("declares entities")
     top = ElementTree.fromstring(text)  # noqa: S314 - what could grow is refused above
@@ -70,6 +74,13 @@ def xml(text: str) -> ElementTree.Element:
         element.tag = element.tag.rpartition("}")[2]
         element.text, element.tail = (element.text or "").strip(), ""
     return top
+
+
+def written(element: Element) -> str:
+    """An element with all that it holds, as a text."""
+    from xml.etree import ElementTree
+
+    return ElementTree.tostring(element, "unicode")
 
 
 def is_tool(name: str) -> bool:
