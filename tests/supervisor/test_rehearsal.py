@@ -97,6 +97,13 @@ def test_what_a_task_names_and_checks_rest_on_is_told_unless_it_is_entrusted(wor
     assert line.startswith(
         "tasks.json:1: task 1: names Makefile, on which checks rest, so that what a worker does to it"
     )
+    (work / ".github" / "workflows").mkdir(parents=True)
+    (work / ".github" / "workflows" / "ci.yml").write_text("on: push\n")
+    (work / "tasks.json").write_text(json.dumps([{"id": 1, "task": "Have ci.yml run the target of the Makefile"}]))
+    (line,) = kept(work, load(work))
+    assert "names .github/workflows/ci.yml, Makefile, on which checks rest" in line
+    (work / "tasks.json").write_text(json.dumps([{"id": 1, "task": "Add a target to the Makefile"}]))
+    (line,) = kept(work, load(work))
     assert line.endswith("state.entrust: [Makefile]")
     with (work / "proctor.yaml").open("a") as contract:
         contract.write("state: {entrust: [Makefile]}\n")

@@ -96,12 +96,24 @@ def _named(workspace: Path, contract: Contract, checks: Sequence[CheckFact]) -> 
     own = {path for run in runs for path in commands.named_paths(run)}
     held = [item.path for item in frozen.items if not is_within(item.path, (*names.protect, *names.hide, *own))]
     for heading, task in zip(headings, listed, strict=False):
-        if told := [path for path in held if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", task.task)][:3]:
+        if told := [path for path in held if any(_says(task.task, name) for name in _names(path, held))][:3]:
             paths = ", ".join(told)
             yield (
                 f"{heading}: names {paths}, on which checks rest, so that what a worker does to it is undone; if the "
                 f"task is to change it: state.entrust: [{paths}]"
             )
+
+
+def _says(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-])", text) is not None
+
+
+def _names(path: str, held: Sequence[str]) -> Iterator[str]:
+    """What a text calls a file: its path, and its name alone where no other has it."""
+    name = path.rpartition("/")[2]
+    yield path
+    if sum(one.rpartition("/")[2] == name for one in held) == 1:
+        yield name
 
 
 def _fails(backend: Backend, trial: Sequence[str], program: str, policy: Policy, output: Path) -> str:
