@@ -242,6 +242,17 @@ class TamperKind(StrEnum):
     RUNNER = "runner"
 
 
+RULES = {
+    Rule.NO_CHANGE: "no check changed its answer",
+    Rule.SHRINKING: "each change is smaller than the one before",
+    Rule.SAME_FAILURE: "the same failure comes back",
+    Rule.REVISIT: "the work returns to where it was",
+    Rule.NO_OP: "iterations change nothing",
+    Rule.STALLED: "no task moves",
+}
+"""What each plateau rule saw, in words."""
+
+
 class Gaming(StrEnum):
     """What a change does to checks instead of to the work."""
 

@@ -279,6 +279,17 @@ def test_what_a_repair_changed_was_looked_at_once_the_smoke_check_passes_on_it()
     assert state(TASKS, begun, ended, settled).unlooked == "before"
 
 
+def test_what_a_plateau_set_aside_comes_after_tasks_that_no_worker_has_tried() -> None:
+    aside = ev.TaskMoved(task=1, status=TaskStatus.BLOCKED, why="plateau:same_failure")
+    stalled = ev.PlateauFired(
+        rule=Rule.STALLED, window=2, evidence=("x",), response=Response.ESCALATE, task=1, iteration=2
+    )
+    reset = ev.PlateauReset(by="operator")
+    assert [task.id for task in state(TASKS, aside, reset).open_tasks] == [2, 1]
+    assert [task.id for task in state(TASKS, stalled, reset).open_tasks] == [2, 1]
+    assert [task.id for task in state(TASKS, reset).open_tasks] == [1, 2]
+
+
 def test_three_failed_starts_in_a_row_are_counted_and_one_good_one_resets() -> None:
     def end(how: IterationEnd) -> ev.IterationEnded:
         return ev.IterationEnded(iteration=1, task=1, how=how)

@@ -70,6 +70,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     iterations: int = 0
     taken_back: bool = False
     narrow: bool = False
+    stuck: bool = False
+    """A plateau set it aside, or it stood when the run stalled: others come before it."""
     infra: int = 0
     spent: dict[Dimension, int] = {}
 
@@ -319,8 +321,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def open_tasks(self) -> tuple[TaskState, ...]:
-        """Tasks that may still be selected."""
-        return tuple(t for t in self.tasks if t.status in (TaskStatus.PENDING, TaskStatus.FAILED))
+        """Tasks that may still be selected, in the order in which they are."""
+        found = (t for t in self.tasks if t.status in (TaskStatus.PENDING, TaskStatus.FAILED))
+        return tuple(sorted(found, key=lambda task: task.stuck))
 
     @property
     def next_checkpoint(self) -> str:

@@ -24,7 +24,7 @@ import msgspec
 
 from proctor.journal.events import PlateauSignal, TaskId
 from proctor.progress.memory import Iteration, Memory, SetAside
-from proctor.words import Dimension, Light, Rule
+from proctor.words import RULES, Dimension, Light, Rule
 
 AT_ONCE = frozenset({Rule.NO_OP, Rule.STALLED})
 """Rules that fire without a second one and without a nudge."""
@@ -48,7 +48,7 @@ _EVALUATOR = (
 )
 _ADVICE: Mapping[Rule, str] = {
     Rule.NO_OP: "the worker does nothing: see whether it may write what the task needs, and what it said last",
-    Rule.STALLED: "look at the plan and the checks before more is spent: nothing of the run is verified",
+    Rule.STALLED: "look at the plan and the checks before more is spent: nothing is verified any more",
     Rule.SHRINKING: "the ideas of the worker run dry: give a note with another approach, or a smaller task",
 }
 
@@ -242,16 +242,25 @@ def stalled(
 
 def would_stall(memory: Memory, task: TaskId, windows: Mapping[Rule, int]) -> Signal | None:
     """What `stalled` would say if this task were set aside now."""
-    return in_a_row((*memory.aside, SetAside(task, "no rule lets it go on")), windows.get(Rule.STALLED, 0))
+    return in_a_row((*memory.aside, SetAside(task, "")), windows.get(Rule.STALLED, 0))
 
 
 def in_a_row(aside: Sequence[SetAside], window: int) -> Signal | None:
-    """Whether so many tasks were set aside in a row that the run is stalled; `window` of 0 switches it off."""
+    """Whether so many tasks were set aside in a row that the run is stalled; `window` of 0 switches it off. One without
+    a reason is about to be."""
     if not window or len(aside) < ASIDE:
         return None
-    lines = tuple(f"task {one.task} set aside: {one.why}" for one in aside[-ASIDE:])
+    lines = tuple(map(_told, aside[-ASIDE:]))
     what = f"{ASIDE} tasks in a row could not be done, none verified in between"
     return Signal(Rule.STALLED, ASIDE, (what, *lines), advice=_ADVICE[Rule.STALLED])
+
+
+def _told(aside: SetAside) -> str:
+    """A task that was set aside, and why, in words."""
+    kind, _, word = aside.why.partition(":")
+    known = {"plateau": {str(rule): said for rule, said in RULES.items()}, "budget": {word: f"its {word} is used up"}}
+    why = known.get(kind, {}).get(word, aside.why).replace("_", " ")
+    return f"task {aside.task} was set aside: {why}" if why else f"task {aside.task} was about to be set aside"
 
 
 def _oscillates(run: list[Iteration], what: str) -> Signal:

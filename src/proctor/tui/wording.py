@@ -6,17 +6,8 @@ from proctor.journal.state import State, TaskState
 from proctor.text import safe_line
 from proctor.tui.format import LABEL
 from proctor.units import counted
-from proctor.words import DROPPED, STANDS, Dimension, Response, Rule, TaskStatus, Verdict
+from proctor.words import DROPPED, RULES, STANDS, Dimension, Response, Rule, TaskStatus, Verdict
 
-RULES = {
-    Rule.NO_CHANGE: "no check changed its answer",
-    Rule.SHRINKING: "each change is smaller than the one before",
-    Rule.SAME_FAILURE: "the same failure comes back",
-    Rule.REVISIT: "the work returns to where it was",
-    Rule.NO_OP: "iterations change nothing",
-    Rule.STALLED: "no task moves",
-}
-"""What each plateau rule saw, in words."""
 RESPONSES = {
     Response.NARROW: "the next brief is narrower",
     Response.BLOCK: "the task is set aside",

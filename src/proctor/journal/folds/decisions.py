@@ -14,6 +14,7 @@ from proctor.journal.state import (
 )
 from proctor.words import (
     Response,
+    Rule,
     TaskStatus,
 )
 
@@ -44,6 +45,8 @@ def _plateau_fired(state: State, _: ev.Row, e: ev.PlateauFired) -> Changes:
     changes: Changes = {"plateau": plateau.fired(state.plateau, e)}
     if e.response is Response.NARROW:
         changes["tasks"] = with_task(state, e.task, narrow=True)
+    elif e.rule is Rule.STALLED:
+        changes["tasks"] = with_task(state, e.task, stuck=True)
     return changes
 
 
@@ -66,7 +69,7 @@ def _loop_seen(state: State, _: ev.Row, e: ev.LoopSeen) -> Changes:
 def _plateau_reset(state: State, _: ev.Row, __: ev.PlateauReset) -> Changes:
     def reopened(task: TaskState) -> TaskState:
         set_aside = task.status is TaskStatus.BLOCKED and task.why.startswith("plateau:")
-        return replace(task, status=TaskStatus.PENDING, why="") if set_aside else task
+        return replace(task, status=TaskStatus.PENDING, why="", stuck=True) if set_aside else task
 
     return {"plateau": PlateauState(began=state.used), "tasks": tuple(reopened(task) for task in state.tasks)}
 
