@@ -8,6 +8,9 @@ from proctor.journal.events import Audited
 from proctor.journal.state import State, TaskState
 from proctor.words import TaskStatus
 
+PASSES = "the check passes without it"
+"""What is said of a part that nothing verifies, where nothing else is."""
+
 
 def audits(state: State) -> tuple[Audited, ...]:
     """What was found of each task's checks, as far as it still holds, in the tasks' order."""
@@ -42,13 +45,14 @@ def said(state: State) -> str:
     return "checks unmeasured" if found is None else f"checks catch {percent(found)}"
 
 
-def hint(state: State, where: str) -> str:
+def hint(state: State, where: str = "") -> str:
     """The command that says how far a finished session's checks can be trusted; "" where there is no need of it."""
+    command = f"proctor audit {where}".rstrip()
     found = share(state)
     if found is None:
-        return f"`proctor audit {where}` measures whether the checks would notice missing work"
+        return f"`{command}` measures whether the checks would notice missing work"
     if found < 1:
-        return f"the {said(state)} of what is taken out: `proctor audit {where}` names what they miss"
+        return f"the {said(state)} of what is taken out: `{command}` names what they miss"
     return ""
 
 
@@ -79,8 +83,7 @@ def _entry(one: Audited, task: str, status: TaskStatus) -> dict[str, Any]:
         "status": status,
         "caught": caught(one),
         "unverified": [
-            {"file": place.file, "lines": list(place.lines), "why": place.why or "the check passes without it"}
-            for place in one.unverified
+            {"file": place.file, "lines": list(place.lines), "why": place.why or PASSES} for place in one.unverified
         ],
         "unverified_more": one.more,
         "parts": one.parts,

@@ -24,6 +24,7 @@ class Need(StrEnum):
     UNDO = "there is a rollback to undo"
     REDO = "there is an undone rollback"
     SHOWN = "a request is on the screen"
+    WAITING = "a request waits, shown or folded away"
     ANOTHER = "another request waits"
     LOG_HELD = "the log is held"
     LOG_FOLLOWING = "the log follows"
@@ -59,7 +60,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("deny_why", "D", "deny, saying …", "Deny it with a reason that reaches the worker.", (Need.SHOWN,),
            cli="deny --id ID --reason TEXT"),
     Action("inspect", "i", "inspect", "Show the whole request.", (Need.SHOWN,), cli="approvals"),
-    Action("minimise", "m", "minimise", "Fold the request away; it keeps waiting.", (Need.SHOWN,)),
+    Action("minimise", "m", "minimise", "Fold the request away, which keeps waiting; or unfold it.", (Need.WAITING,)),
     Action("next", "n", "next", "The request that waits longest, then the next.", (Need.ANOTHER,), rank=0),
     # --- going on and stopping
     Action("run", "p", "run", "Start the session that the contract describes.", (Need.NO_SESSION,), rank=2, cli="run"),
@@ -99,7 +100,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("tab_1", "1", "show tasks", "Show the tasks.", (Need.SESSION, Need.TABS)),
     Action("tab_2", "2", "show worker", "Show the worker's log.", (Need.SESSION, Need.TABS)),
     Action("tab_3", "3", "show budget", "Show the budget.", (Need.SESSION, Need.TABS)),
-    Action("quit", "q", "detach", "Leave the screen; the session goes on. `proctor attach` comes back.", rank=4),
+    Action("quit", "q", "leave", "Leave the screen. `proctor attach` shows it again.", rank=4),
 )  # fmt: skip
 BY_VERB = {action.verb: action for action in ACTIONS}
 

@@ -6,6 +6,8 @@ every width.
 
 from __future__ import annotations
 
+import re
+
 from proctor.tui.spans import Line, Role
 from proctor.words import CheckpointKind, SessionStatus, TaskStatus
 
@@ -44,12 +46,14 @@ _ASCII = str.maketrans(
     {
         "●": "*", "◐": "?", "◌": "~", "‖": "=", "≈": "=", "□": "o", "■": "#", "✖": "X", "✔": "+", "↯": "!",
         "·": "-", "✘": "x", "▪": "#", "▸": ">", "▹": ")", "❝": '"', "◆": "#", "◇": "o", "○": "o", "▌": "|",
-        "━": "#", "┿": "|", "─": "-", "┼": "|", "├": "[", "┝": "[", "┤": "]", "┥": "]", "│": "|", "…": "~",
+        "━": "#", "┿": "|", "─": "-", "┼": "|", "├": "[", "┝": "[", "┤": "]", "┥": "]", "│": "|",
         "▁": "_", "▂": ".", "▃": ".", "▄": "-", "▅": "-", "▆": "=", "▇": "=", "█": "#",
         "−": "-", "≥": ">", "↶": "<", "↷": ">", "→": ">", "←": "<", "↑": "^", "↓": "v", "’": "'", "“": '"', "”": '"',
         "⚠": "!", "×": "x", "»": ">", "«": "<", "–": "-", "—": "-", "‘": "'", "≤": "<",
     }
 )  # fmt: skip
+_CUT = re.compile("[ -~]…|…[ -~]?")
+"""A cut, with the cell beside it that its two dots take."""
 
 
 def ascii_only(of: Line) -> Line:
@@ -57,6 +61,7 @@ def ascii_only(of: Line) -> Line:
     from rich.cells import cell_len
 
     def safe(text: str) -> str:
+        text = _CUT.sub(lambda found: "." * len(found[0]), text)
         text = text.translate(_ASCII)
         if text.isascii():
             return text

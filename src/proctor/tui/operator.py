@@ -205,9 +205,11 @@ class Operator:
 
     # --- requests -----------------------------------------------------------------------------
 
-    def answer(self, verb: str) -> None:
-        """One of the four answers, to the one request that this key press claims."""
-        claimed = self._app.dock.claim()
+    def answer(self, verb: str, *, asked: bool = False) -> None:
+        """One of the four answers, to the one request that this key press claims; one that is `asked` for in a prompt
+        may come as soon as the request is there."""
+        dock = self._app.dock
+        claimed = dock.request.id if asked and dock.request else dock.claim()
         request = self._app.view.state.request(claimed) if claimed is not None and self._app.view.state else None
         if request is None:
             return
@@ -278,6 +280,7 @@ class Operator:
         def done(text: Any, well: bool) -> None:
             self._busy.discard(name)
             self._app.say("")
+            self._app.session.show()
             if well and then is not None:
                 then(text)
             elif "\n" in text.strip():

@@ -175,14 +175,14 @@ def _loop_seen(e: ev.LoopSeen) -> Told:
 
 def _drift_seen(e: ev.DriftSeen) -> Told:
     role = {Light.QUIET: Role.DIM, Light.SUSPECT: Role.TEXT, Light.FIRING: Role.ATTENTION}[e.light]
-    return "drift", f"{e.drift.replace('_', ' ')} {e.light}: {e.why}", role
+    return "drift", f"{e.drift.replace('_', ' ')}{' is' * (e.light is Light.QUIET)} {e.light}: {e.why}", role
 
 
 def _request_opened(e: ev.RequestOpened) -> Told:
     if e.granted:
         return None  # the worker's own line says what it does
-    text = main_argument(e.input)[1] if e.tool else ""
-    return "asks", f"#{e.id} {e.tool or e.request} {text or e.what}", Role.ATTENTION
+    text = f"{e.tool} {main_argument(e.input)[1] or e.what}" if e.tool else e.what
+    return "asks", f"#{e.id} {text}", Role.ATTENTION
 
 
 def _request_closed(e: ev.RequestClosed) -> Told:

@@ -70,8 +70,9 @@ def width(of: Line) -> int:
     return sum(cell_len(text) for text, _ in of)
 
 
-def cut(of: Line, room: int) -> Line:
-    """The line in at most `room` cells; `…` marks what is missing."""
+def cut(of: Line, room: int, *, within: bool = False) -> Line:
+    """The line in at most `room` cells; `…` marks what is missing. `within`: of a name, each letter of a word tells it
+    from another."""
     if width(of) <= room:
         return of
     kept: list[Span] = []
@@ -79,7 +80,8 @@ def cut(of: Line, room: int) -> Line:
     for text, role in of:
         size = cell_len(text)
         if size > left:
-            kept.append((_whole_words(text, set_cell_size(text, left)) + ELLIPSIS if room > 0 else "", role))
+            head = set_cell_size(text, left)
+            kept.append(((head if within else _whole_words(text, head)) + ELLIPSIS if room > 0 else "", role))
             break
         kept.append((text, role))
         left -= size

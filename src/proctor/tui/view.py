@@ -22,13 +22,13 @@ from proctor.words import Dimension, Light, RequestKind, SessionStatus, Source, 
 MOVING = frozenset({SessionStatus.RUNNING, SessionStatus.ASKING, SessionStatus.WAITING})
 """Statuses of a session that is at work or waits inside its work."""
 STEPS: dict[str, str] = {
-    Step.LOAD: "looking",
+    Step.LOAD: "reading the plan",
     Step.SELECT: "choosing a task",
-    Step.RESERVE: "setting aside",
+    Step.RESERVE: "reserving budget",
     Step.ACT: "at work",
     Step.JUDGE: "checking",
-    Step.COMMIT: "keeping",
-    Step.DECIDE: "deciding",
+    Step.COMMIT: "keeping what is done",
+    Step.DECIDE: "choosing what is next",
 }
 """What the loop does in each of its steps, as a person would say it."""
 SETTLED = 60_000

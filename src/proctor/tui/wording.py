@@ -16,7 +16,8 @@ RESPONSES = {
     Response.STOP: "the session stops",
 }
 
-
+ASKED_LATER = "asked at the end"
+"""When a task that needs a person is asked about: once nothing else is left to do."""
 OUTCOMES = {"done": "done", "refused": "not done", "lost": "came too late", "expired": "came too late"}
 """What became of an order."""
 

@@ -11,7 +11,7 @@ from proctor.tui import format as fmt
 from proctor.tui.glyphs import CHECKPOINT, status_role
 from proctor.tui.panels.strip import name
 from proctor.tui.spans import Line, Role, fit, line, wrap
-from proctor.tui.view import View, rolled_back
+from proctor.tui.view import MOVING, View, rolled_back
 from proctor.tui.wording import RESPONSES, all_aside, because, left_out, nothing_left, reason, seen_by
 from proctor.units import counted
 from proctor.words import CheckpointKind, Exhaustion, Light, RequestKind, Rule, SessionStatus
@@ -37,8 +37,12 @@ class Banner:
     verbs: Verbs = ()
 
 
-def banner(view: View) -> Banner | None:
-    """The condition that matters most; None while the session simply goes on."""
+def banner(view: View, *, starting: bool = False) -> Banner | None:
+    """The condition that matters most; None while the session simply goes on. `starting`: a supervisor is on its way,
+    and what is known of the session is what was."""
+    if starting and view.state is not None and view.status not in MOVING:
+        was = f"It was {view.status}{because(view.why)}. {_standing(view)}."
+        return Banner(Role.TEXT, "Starting: its supervisor is on the way", (was,))
     found = _found(view)
     if found is None or not view.back_there:
         return found
@@ -62,7 +66,11 @@ def _found(view: View) -> Banner | None:
         mine = f", {counted(len(rolled.mine), 'edit')} of yours left in place" if rolled.mine else ""
         text = f"{counted(rolled.changed, 'file')} put back{mine}; {kept}"
         way = f"{counted(len(rolled.paths), 'path')} rolled back to" if rolled.paths else "Rolled back to"
-        return Banner(Role.TEXT, f"{ways.get(rolled.way, way)} {target}", (text,), verbs)
+        headline = f"{ways.get(rolled.way, way)} {target}"
+        if rolled.way == "failed_verdict" and state.status is SessionStatus.PAUSED:
+            text = f"before that, after a failed verdict: {headline[0].lower()}{headline[1:]}; {text}"
+            headline, verbs = summary(view)[0], (("resume", "go on"), *verbs[:2], verbs[3])
+        return Banner(Role.TEXT, headline, (text,), verbs)
     if view.ceiling is not None:
         return _ceiling(view)
     return _resting(view) or (_moving(view) if state.status is SessionStatus.RUNNING else None)
@@ -148,17 +156,17 @@ def _resting(view: View) -> Banner | None:
         case SessionStatus.WAITING:
             return Banner(Role.TEXT, f"Waiting: {reason(state.why or '')}", _limit(view))
         case SessionStatus.DONE:
-            return Banner(
-                Role.GOOD,
-                *summary(view),
-                (
-                    ("diff", "diff"),
-                    ("checks", checks.said(state)),
-                    ("budget", "budget"),
-                    ("rollback", "back"),
-                    ("quit", "leave"),
-                ),
+            headline, lines = summary(view)
+            said = checks.hint(state)
+            measure = (f"From a shell, {said}.",) if said else ()
+            ended = (
+                ("diff", "diff"),
+                ("checks", checks.said(state)),
+                ("budget", "budget"),
+                ("rollback", "back"),
+                ("quit", "leave"),
             )
+            return Banner(Role.GOOD, headline, (*lines, *measure), ended)
         case _:
             headline, lines = summary(view)
             role = status_role(state.status, state.why)

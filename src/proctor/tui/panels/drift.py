@@ -60,7 +60,7 @@ def warnings(view: View) -> list[Warned]:
     ]
     if state is not None:
         found += [
-            _found("tampered", "What no honest change would hold; frozen files were laid back for the verdict.",
+            _found("tampered", "No honest change would do this; frozen files were put back for the verdict.",
                    view.told(Tampered)),
             _found("suspect", "This may have been made for the check and not for the task.", view.told(Suspected)),
             Warned("renamed", "Your git would have obeyed it, so it got another name; nothing is lost.",

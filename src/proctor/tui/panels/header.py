@@ -52,12 +52,12 @@ def _left(view: View) -> list[tuple[int, Line]]:
     ]
     if state is None:
         return fields
-    fields.append((7, line((view.model, Role.DIM))))
+    fields.append((9, line((view.model, Role.DIM))))
     if state.sandbox in CAUTIONS:
         word = "no sandbox" if state.sandbox == "none" else "weak sandbox"
         fields.append((1, line((f" {word} ", Role.ATTENTION_BADGE))))
     else:
-        fields.append((9, line((state.sandbox, Role.DIM))))
+        fields.append((7, line((state.sandbox, Role.DIM))))
     return fields
 
 

@@ -17,12 +17,16 @@ _LOG_KEYS = (
 )
 
 
-def pages(keys: dict[str, str], room: int) -> list[Line]:
-    """The whole help as lines."""
+_GOES_ON = " The session goes on."
+
+
+def pages(keys: dict[str, str], room: int, *, goes_on: bool = True) -> list[Line]:
+    """The whole help as lines; `goes_on` says that the session does when the screen is left."""
     found: list[Line] = [line(("Keys that work now", Role.STRONG)), ()]
     for action in ACTIONS:
         if action.verb in keys:
-            found.extend(_key(keys[action.verb], action.help, f"proctor {action.cli}" if action.cli else "", room))
+            said = action.help + _GOES_ON * (goes_on and action.verb == "quit")
+            found.extend(_key(keys[action.verb], said, f"proctor {action.cli}" if action.cli else "", room))
     found.extend([(), line(("Everywhere", Role.STRONG)), ()])
     for key, said in _LOG_KEYS:
         found.extend(_key(key, said, "", room))

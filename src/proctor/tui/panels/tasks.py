@@ -10,7 +10,7 @@ from proctor.tui import format as fmt
 from proctor.tui.glyphs import CLAIM, CURRENT, CURRENT_BEAT, TASK
 from proctor.tui.spans import Line, Role, cut, line, spread, width, wrap
 from proctor.tui.view import View
-from proctor.tui.wording import reason, stands
+from proctor.tui.wording import ASKED_LATER, reason, stands
 from proctor.units import counted
 from proctor.words import DROPPED, Dimension, TaskStatus
 
@@ -66,6 +66,8 @@ def _blocks(view: View, room: int, detail: bool) -> Iterator[tuple[TaskState, li
         rows = [_head(view, task, room, digits, worded=worded)]
         if task.id == view.current or (detail and task.status is not TaskStatus.PENDING):
             rows += _about(view, task, room, digits + 3, detail=detail)
+        elif task.status is TaskStatus.REVIEW:
+            rows += _asked(view, task, room, digits + 3)
         yield task, rows
 
 
@@ -88,7 +90,7 @@ def _head(view: View, task: TaskState, room: int, digits: int, *, worded: bool) 
     number = safe_line(str(task.id), 6).rjust(digits)
     left = line((glyph, mark), (f" {number} ", Role.DIM), (safe_line(task.task, 300), role))
     word = _word(task) if worded or task.status in (TaskStatus.BLOCKED, TaskStatus.REVIEW) else ()
-    return spread(left, word, room, gap=2)
+    return spread(cut(left, room - width(word) - 2 * bool(word), within=True), word, room, gap=2)
 
 
 def _word(task: TaskState) -> Line:
@@ -123,6 +125,14 @@ def _about(view: View, task: TaskState, room: int, indent: int, *, detail: bool)
     if detail and (effort := _effort(task)):
         found.append(line(blank, (effort, Role.FAINT)))
     return found
+
+
+def _asked(view: View, task: TaskState, room: int, indent: int) -> list[Line]:
+    """Why a task needs a person, and when that is asked."""
+    asked = (one.id for one in view.requests if one.opened.task == task.id)
+    when = next((f"asked as #{one}" for one in asked), ASKED_LATER)
+    said = " · ".join(filter(None, (safe_line(reason(task.why), 300), when)))
+    return [line(" " * indent, (row, Role.DIM)) for row in wrap(said, room - indent, 3)]
 
 
 def _effort(task: TaskState) -> str:

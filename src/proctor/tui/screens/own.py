@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 def show_help(screen: Session) -> None:
-    """What every key does here and now."""
-    screen.app.push_screen(Reading("Help", pages(screen.offered_keys(), screen.size.width - 8), verb="help"))
+    """What every key does here and now, without a way back that is known to take nothing."""
+    view = screen.proctor.view
+    keys = {verb: key for verb, key in screen.offered_keys().items() if verb != "rollback" or not view.back_there}
+    screen.app.push_screen(Reading("Help", pages(keys, screen.size.width - 8, goes_on=view.alive), verb="help"))
 
 
 def inspect(screen: Session) -> None:
@@ -86,7 +88,7 @@ OWN: dict[str, Callable[[Session], object]] = {
     "help": show_help,
     "palette": lambda screen: screen.app.action_command_palette(),
     "next": lambda screen: screen.dock.turn(),
-    "minimise": lambda screen: screen.dock.minimise(),
+    "minimise": lambda screen: screen.dock.turn() if screen.dock.minimised else screen.dock.minimise(),
     "inspect": inspect,
     "diff": diff,
     "warnings": warnings,

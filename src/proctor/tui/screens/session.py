@@ -34,6 +34,8 @@ TALL = 18
 ROOMY = 24
 """Rows below which a prompt stands in the banner's place, too."""
 ANSWERS = frozenset({"approve", "approve_as", "deny", "deny_why"})
+WORDED = frozenset({"approve_as", "deny_why"})
+"""Answers that are given in a prompt."""
 SECONDS = 5.0
 """Seconds for which one line is said."""
 FACTS = ("header", "caution", "banner", "tabs", "tasks", "drift", "empty", "strip", "footer")
@@ -133,6 +135,10 @@ class Session(Screen[None]):
     def _huge(self) -> bool:
         return self.size.width >= HUGE
 
+    @property
+    def _condition(self) -> banner.Banner | None:
+        return banner.banner(self.proctor.view, starting=self.proctor.operator.starting)
+
     # --- what moves ---------------------------------------------------------------------------
 
     def show(self) -> None:
@@ -145,7 +151,7 @@ class Session(Screen[None]):
         for name in FACTS:
             self._panels[name].update()
         self._panels["caution"].set_class(not self._caution(WIDE, 1) or self.size.height < TALL, "-gone")
-        said, panel = banner.banner(view), self._panels["banner"]
+        said, panel = self._condition, self._panels["banner"]
         panel.set_class(said is None or (self._prompted and self.size.height < ROOMY), "-gone")
         for role in (Role.ATTENTION, Role.DANGER, Role.GOOD):
             panel.set_class(said is not None and said.role is role, f"-{role}")
@@ -237,13 +243,16 @@ class Session(Screen[None]):
         waiting, dock = self.proctor.view.requests, self.dock
         of_screen = {
             Need.SHOWN: dock.request is not None and not dock.minimised and not dock.answered,
+            Need.WAITING: dock.request is not None and not dock.answered,
             Need.ANOTHER: bool(waiting) and (dock.minimised or len(waiting) > 1),
             Need.LOG_FOLLOWING: self.log_view.following,
             Need.LOG_HELD: not self.log_view.following,
             Need.TABS: self.size.width < WIDE,
         }
         holds = holding(self.proctor.view) | {need for need, now in of_screen.items() if now}
-        return {a.verb: shown(self.proctor.key_of(a.verb)) for a in ACTIONS if offered(a.verb, holds)}
+        begun = ("run", "resume") if self.proctor.operator.starting else ()
+        verbs = (a.verb for a in ACTIONS if offered(a.verb, holds) and a.verb not in begun)
+        return {verb: shown(self.proctor.key_of(verb)) for verb in verbs}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A key that is not offered does nothing, and may be another action's key."""
@@ -255,11 +264,26 @@ class Session(Screen[None]):
             self.act(verb)
 
     def on_key(self, event: Key) -> None:
-        """A way through the past that is not there says so; every other key that is not offered does nothing."""
+        """A way through the past that is not there says so, an answer unfolds what was folded away; every other key
+        that is not offered does nothing."""
+        for verb in sorted(ANSWERS) if self.in_front and self.dock.minimised and self.dock.request else ():
+            if self.proctor.key_of(verb) in (event.key, event.character):
+                event.stop()
+                self._unfold(verb)
+                return
         for verb, said in _NOTHING.items():
             pressed = self.proctor.key_of(verb) in (event.key, event.character)
             if pressed and self.in_front and self.proctor.view.state and verb not in self.keys():
                 self.say(said, well=True, seconds=SECONDS)
+
+    def _unfold(self, verb: str) -> None:
+        """Show what waits before anything is answered. What takes words asks for them at once: they are no keys."""
+        self.dock.turn()
+        self.show()
+        if verb in WORDED and not self.dock.answered:
+            self.proctor.operator.answer(verb, asked=True)
+        else:
+            self.say("unfolded, and nothing is answered yet: the key again answers it", well=True, seconds=SECONDS)
 
     def act(self, verb: str) -> None:
         """Do what is offered."""
@@ -288,7 +312,7 @@ class Session(Screen[None]):
         return [line((f" {row}", role)) for text, role in said for row in wrap(text, width - 2, 2)]
 
     def _banner(self, width: int, _: int) -> list[Line]:
-        said = banner.banner(self.proctor.view)
+        said = self._condition
         return banner.panel(said, width, self.keys(), banner.rows(self.size.height)) if said else []
 
     def _folded(self, width: int, _: int) -> list[Line]:
