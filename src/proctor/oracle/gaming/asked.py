@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -47,6 +47,15 @@ _OPPOSITE = {
 }  # fmt: skip
 
 
+_PARTS: dict[str, Callable[[str, str], bool]] = {
+    **dict.fromkeys(("endswith", "endsWith", "HasSuffix", "ends_with"), str.endswith),
+    **dict.fromkeys(("startswith", "startsWith", "HasPrefix", "starts_with"), str.startswith),
+    **dict.fromkeys(("in", "assertIn", "includes", "toContain", "Contains", "contains"), str.__contains__),
+}
+"""What asks for a part of a text, and how a whole one answers it."""
+_WHOLE = frozenset({"==", "===", "assertEqual", "toBe", "toEqual", "equal", "strictEqual", "Equal", "assert_eq!"})
+
+
 class Asked:
     """What a test asks for. Beside tests (`users` are those that use it) all of it may be asked for; of a test that was
     `bad` also what goes into what is asserted."""
@@ -79,6 +88,13 @@ class Asked:
     def subject(self, token: Token) -> frozenset[str]:
         """What the statement of a value is about: what it calls, else its words, else its other values."""
         return _subject(self._of[id(token)])
+
+    def tightens(self, now: Token, old: Asked, was: Token) -> bool:
+        """Whether it asks for a whole text where an old test asked for that part of it."""
+        before, after = old._of[id(was)], self._of[id(now)]
+        is_part = [holds for word, holds in _PARTS.items() if word in before.words]
+        is_whole = not _WHOLE.isdisjoint(after.key) and bool(_subject(before) & _subject(after))
+        return bool(is_part) and is_whole and is_part[0](now.text[2:], was.text[2:])
 
     def swapped(self, other: Asked) -> Iterator[tuple[Token, Token]]:
         """Values that changed places; rows of a table that did are the same table."""

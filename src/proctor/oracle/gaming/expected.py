@@ -230,7 +230,8 @@ def _swaps(pair: _Pair, bad: bool, kept: Counter[str], changes: Sequence[Change]
         return []
     was, now = Asked(old, pair.users, bad), Asked(new, pair.users, bad)
     gone, come = was.beyond(now), now.beyond(was)
-    gone = [token for token in gone[:_MOST] if not any(is_sensible(token, one) for one in come[:_MOST])]
+    gone = [token for token in gone[:_MOST]
+            if not any(is_sensible(token, one) or now.tightens(one, was, token) for one in come[:_MOST])]  # fmt: skip
     if old.skeleton == new.skeleton:
         if not (gone or come):
             return [Swap(*two) for two in was.swapped(now)]
