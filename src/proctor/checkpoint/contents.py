@@ -26,7 +26,7 @@ class Bounds:
 
     file: int = 256 << 10
     total: int = 4 << 20
-    files: int = 200
+    files: int = 2_000
 
 
 BOUNDS = Bounds()

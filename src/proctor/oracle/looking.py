@@ -155,7 +155,7 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     for one in own:
         by_weight[one.weight].append(replace(one.finding(), whole=wholes.get(one.path, "")))
     gamed, light = by_weight[Weight.TAMPERING], by_weight[Weight.SUSPICION]
-    light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at")
+    light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at, or one of too many")
               for path in left_out if not is_golden(path) and shown(path) not in answer.tables]  # fmt: skip
     heavy = [one.finding(kinds.get(one.path, "")) for one in answer.frozen] + gamed
     seen = Seen(_spread(heavy), _spread(light), bool(gamed))

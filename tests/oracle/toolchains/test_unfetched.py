@@ -17,6 +17,8 @@ SAID = [
      "specified", "serde", "cargo fetch"),
     ("error: toolchain '1.70.0-x86_64-unknown-linux-gnu' is not installed", "1.70.0-x86_64-unknown-linux-gnu",
      "rustup toolchain install"),
+    ("error: could not create temp file /home/me/.rustup/tmp/b2d_file: Read-only file system (os error 30)", "",
+     "rustup toolchain install"),
     ("go: go.mod requires go >= 1.99 (running go 1.22.1; GOTOOLCHAIN=local)", "1.99", "install a newer Go"),
     ("ERROR: Could not find a version that satisfies the requirement rich (from versions: none)\n"
      "ERROR: No matching distribution found for rich", "rich", "pip install"),

@@ -36,6 +36,7 @@ _ROWS = tuple(
         (rb"error: failed to (?:download|get|load source for dependency) " + _N + rb"(?: .*)?", "run cargo fetch"),
         (rb"error: (?:override )?toolchain " + _N + rb" .*is not installed.*", "run rustup toolchain install"),
         (rb"error: could not download (?:nonexistent )?file.*", "run rustup toolchain install"),
+        (rb"error: could not create temp file \S*rustup/tmp/.*", "run rustup toolchain install"),
         (rb"go: (?:go\.mod|.*: module \S+|\S+) requires go >= (\S+) \(running go.*", "install a newer Go"),
         (rb"go: download (\S+) for .*: toolchain not available.*", "install a newer Go"),
         (rb"ERROR: No matching distribution found for " + _N, "run pip install"),
