@@ -108,11 +108,12 @@ def _drift(found: dict[str, Any]) -> None:
 
 def _tampering(state: State, seen: list[findings.Found]) -> None:
     """How often, and all that was found, the newest first, each change with its lines once."""
-    for count, said in ((state.tampered, "tampering in"), (state.suspected, "suspicious changes in")):
+    of_kinds = ((Tampered, state.tampered, "tampering"), (Suspected, state.suspected, "suspicious changes"))
+    for kind, count, said in of_kinds:
+        told = findings.told(state, [event for event in seen if isinstance(event, kind)])
         if count:
-            print(f"  {said} {counted(count, 'iteration')}")
-    for kind in (Tampered, Suspected):
-        for one in findings.told(state, [event for event in seen if isinstance(event, kind)]):
+            print(f"  {said} in {counted(count, 'iteration')}, {counted(len(told), 'different change')}:")
+        for one in told:
             print(f"       {safe_line(one.where, 400)}")
             for line in safe_block(one.hunk, lines=12, limit=160).splitlines():
                 print(f"         {line}")

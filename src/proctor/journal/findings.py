@@ -22,6 +22,11 @@ TAMPERED: dict[str, str] = {
 """What was done to frozen files, in words."""
 
 
+def why(one: Finding) -> str:
+    """What is wrong with what was found."""
+    return one.why or TAMPERED.get(one.kind, one.kind.replace("_", " "))
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """Findings of one iteration that show the same lines. `gone`: a rollback has taken the iteration's changes
@@ -35,9 +40,7 @@ class Told:
     @property
     def where(self) -> str:
         """Each place with what is found there, and whether it is still in the tree."""
-        said = "; ".join(
-            dict.fromkeys(f"{one.where}  {one.why or TAMPERED.get(one.kind, one.kind)}" for one in self.findings)
-        )
+        said = "; ".join(dict.fromkeys(f"{one.where}  {why(one)}" for one in self.findings))
         return said + ("  (taken back since)" if self.gone else "")
 
 

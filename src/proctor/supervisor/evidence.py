@@ -20,6 +20,7 @@ from proctor.oracle.runners import Outcome
 from proctor.supervisor import judging, publish
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Session
+from proctor.units import counted
 from proctor.words import RequestKind, RequestOutcome, Response, TaskStatus, Verdict
 
 Rows = list[ev.Tampered | ev.Suspected]
@@ -101,10 +102,11 @@ async def _rows(
         seen = looking.Seen(tampering=(*seen.tampering, *seen.suspicion), own=True)
     found: Rows = []
     paths = tuple(judgement.tampered[:MOST_PATHS])
+    every = seen.tampering
     seen = _news(seen, s.state.accepted, () if judgement.verdict is Verdict.PASSED else s.state.let_go)
     if paths or seen.tampering:
         kinds = tuple(tamper.kind(path, s.frozen) for path in paths)
-        named, more = _some(seen.tampering)
+        named, more = _some([one for one in every if one in seen.tampering or one.path in paths])
         row = ev.Tampered(iteration=acted.iteration, task=acted.task, paths=paths, kinds=kinds, own=seen.own)
         found.append(replace(row, findings=named, more=more))
     if seen.suspicion:
@@ -196,7 +198,10 @@ def question(s: Session) -> tuple[str, str]:
     why = "what the checks rest on was changed, or something put in its way; that was undone for the verdict"
     said = _said((*heavy, *light)) or why
     if any(one.identity in state.let_go for one in heavy):
-        said = f"you let this go on before; it is still there, and another tree passes with it: {said}"
+        task = state.task(state.settled_task)
+        passed = task is not None and task.last is not None and task.last.verdict is Verdict.PASSED
+        again = "it is still there, and another tree passes with it" if passed else "it was done once more"
+        said = f"you let this go on before; {again}: {said}"
     return "go on after tampering?", said
 
 
@@ -205,15 +210,15 @@ def shown(s: Session) -> dict[str, Any]:
     rows: list[str] = []
     heavy, light = _asked(s)
     for lines, ones in findings.together((*heavy, *light)[:MOST_HUNKS]):
-        rows += [*(f"{one.where}  {one.why or one.kind}" for one in ones), lines]
+        rows += [*(f"{one.where}  {findings.why(one)}" for one in ones), *filter(None, [lines])]
     hunk = "\n".join(rows)
     return {"hunk": hunk} if hunk else {}
 
 
-def _said(findings: Sequence[ev.Finding]) -> str:
-    others = ", ".join(dict.fromkeys(one.kind.replace("_", " ") for one in findings[1:]))
-    more = f", and {len(findings) - 1} more ({others})" if others else ""
-    return f"{findings[0].where}: {findings[0].why or findings[0].kind}{more}" if findings else ""
+def _said(found: Sequence[ev.Finding]) -> str:
+    others = ", ".join(dict.fromkeys(one.kind.replace("_", " ") for one in found[1:]))
+    more = f"; and {counted(len(found) - 1, 'finding')} more ({others})" if others else ""
+    return f"{found[0].where}: {findings.why(found[0])}{more}" if found else ""
 
 
 def is_open_conflict(s: Session, task: TaskState) -> bool:

@@ -95,7 +95,7 @@ def _tampering(s: Session, iteration: int) -> str:
     """What was tampered with in an iteration, "" for nothing."""
     if s.state.tampered_in != iteration:
         return ""
-    said = [f"{one.where} ({one.why or findings.TAMPERED.get(one.kind, one.kind)})" for one in s.state.findings[:3]]
+    said = [f"{one.where} ({findings.why(one)})" for one in s.state.findings[:3]]
     more = f" and {len(s.state.findings) - 3} more" if len(s.state.findings) > 3 else ""
     undone = "" if s.state.gamed_in == iteration else ", undone for the verdict"
     return f"tampering: {', '.join(said) or 'what checks rest on was changed'}{more}{undone}"
