@@ -36,7 +36,8 @@ def signalled(seen: PlateauState, event: ev.PlateauSignal) -> PlateauState:
     if seen.seen_in == event.iteration:
         return seen
     said: dict[str, Any] = {"rule": str(event.rule), "evidence": event.evidence, "task": event.task}
-    return replace(seen, light=Light.SUSPECT, why="", advice=event.advice, seen_in=event.iteration, **said)
+    said |= {"why": next(iter(event.evidence), ""), "advice": event.advice, "seen_in": event.iteration}
+    return replace(seen, light=Light.SUSPECT, **said)
 
 
 def fired(seen: PlateauState, event: ev.PlateauFired) -> PlateauState:
