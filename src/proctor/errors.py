@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 from proctor.words import ExitCode
 
 
@@ -28,3 +30,10 @@ class Unrecoverable(ProctorError):
     def __init__(self, sentence: str, word: str) -> None:
         super().__init__(sentence)
         self.word = word
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether something failed for want of room on a disk."""
+    if isinstance(error, Unrecoverable):
+        return error.word == "disk"
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

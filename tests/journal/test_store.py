@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.errors import Unrecoverable
+from proctor.errors import Unrecoverable, is_full
 from proctor.journal import events as ev
 from proctor.journal import store
 from proctor.journal.store import SNAPSHOT_EVERY, Fenced, Journal, NoJournal, Reader
@@ -47,6 +48,32 @@ def test_a_transaction_is_there_or_not(path: Path) -> None:
         journal.append(ev.Noted(text="a"), ev.Noted(text=object()))  # type: ignore[arg-type]
     assert [row.seq for row in journal.rows()] == [1]
     assert journal.append(ev.Noted(text="b")).notes == ("b",)
+
+
+def test_what_is_held_for_rows_to_come_is_there_for_them_when_the_disk_is_full(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("needs root, to mount a small file system")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2M", "tmpfs", tmp_path], check=True)
+    try:
+        journal = Journal(tmp_path / "journal.db")
+        journal.append(started())
+        journal.hold(1 << 20)
+        with (tmp_path / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        for _ in range(20):
+            journal.append(ev.Noted(text="x" * 1000))
+        with Reader(journal.path) as reader:
+            assert len(list(reader.rows())) == 21
+        with pytest.raises(Unrecoverable, match="free some disk space") as short:
+            journal.append(ev.Noted(text="x" * (1 << 20)))
+        assert is_full(short.value)
+        journal.close()
+        (tmp_path / "filler").unlink()
+        with Journal(tmp_path / "journal.db") as again:
+            assert again.state().seq == 21
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
 
 
 def test_a_reader_sees_what_the_writer_folded_also_across_snapshots(path: Path) -> None:

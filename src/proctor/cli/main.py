@@ -16,7 +16,7 @@ from typing import NoReturn
 from proctor import __version__
 from proctor.cli.registry import BY_NAME, VERBS
 from proctor.contract.wrong import nearest
-from proctor.errors import ProctorError, UsageError
+from proctor.errors import ProctorError, UsageError, is_full
 from proctor.text import safe_line
 from proctor.tui.terminal import hushed, on_terminal
 from proctor.words import ExitCode
@@ -35,8 +35,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if found := _NO_VERB.fullmatch(message):
             near = nearest(found[1], BY_NAME)
-            message = f"no verb {safe_line(found[1], 60)!r}" + (f"; did you mean `proctor {near}`" if near else "")
-        print(f"proctor: {message}; see `{self.prog} --help`", file=sys.stderr)
+            message = f"no verb {safe_line(found[1], 60)!r}" + (f"; did you mean `proctor {near}`?" if near else "")
+        message += "" if message.endswith("?") else ";"
+        print(f"proctor: {message} see `{self.prog} --help`", file=sys.stderr)
         raise SystemExit(ExitCode.USAGE)
 
 
@@ -90,6 +91,11 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader went away: end quietly, as other tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if not is_full(error):
+            raise
+        print(f"proctor: {safe_line(str(error))}: make room there, and try again", file=sys.stderr)
+        return ExitCode.UNRECOVERABLE
 
 
 @contextlib.contextmanager

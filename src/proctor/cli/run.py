@@ -104,6 +104,8 @@ def last_line(client: Client) -> str:
         following = "; ".join(filter(None, (shown, checks.hint(state, where))))
     elif trouble(client):
         following = f"see the line above; {following}, once that is mended"
+    elif state.why == "disk":
+        following = f"make room, then {following}"
     elif (state.why or "").startswith("budget:"):
         following = (
             f"`proctor extend {where} --dimension {(state.why or '')[7:]} --by N`, then `proctor resume {where}`"

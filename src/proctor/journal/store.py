@@ -42,6 +42,10 @@ INSERT INTO meta VALUES ('token', 0);
 """
 
 
+_SURROUNDINGS = ("full", "disk I/O", "readonly", "unable to open", "locked")
+"""Words of SQLite's for what hinders it that is not in the file."""
+
+
 class Fenced(ProctorError):
     """Another supervisor took over; this writer's rows are refused."""
 
@@ -220,6 +224,16 @@ class Journal(Reader):
             self._pen.executemany("INSERT INTO events (at, token, version, kind, body) VALUES (?, ?, ?, ?, ?)", rows)
         self._behind = True
 
+    def hold(self, size: int) -> None:
+        """Take so many bytes of the disk for the rows to come: they can be written though others fill it. The bytes are
+        given back when the journal is closed."""
+        with self._writing, contextlib.suppress(OSError):  # some file systems cannot
+            fd = os.open(f"{self.path}-wal", os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                os.posix_fallocate(fd, 0, size)
+            finally:
+                os.close(fd)
+
     def snapshot(self) -> None:
         """Store the folded state, so that a reader that opens later folds little."""
         state = self.state()
@@ -288,7 +302,11 @@ def _refuse_corrupt(path: Path) -> None:
             db.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0]
         finally:
             db.close()
-    except (sqlite3.DatabaseError, TypeError):
+    except sqlite3.DatabaseError as error:
+        if any(words in str(error) for words in _SURROUNDINGS):
+            return  # whoever opens it next says which
+        sound = False
+    except TypeError:
         sound = False
     if not sound:
         backup = path.with_name("journal.corrupt.db")

@@ -17,7 +17,7 @@ SHARE = 10
 """Nor more than this part of one, nor half of what was free at the start."""
 LEAST = 8 * MIB
 """Less than this is never enough: the journal and its checkpoints are written there too."""
-MOST_FILES = 10_000
+MOST_FILES, LEAST_FILES = 10_000, 100
 BLOCK = 512
 """Bytes in a unit of `st_blocks`, whatever the file system's own blocks."""
 
@@ -41,7 +41,7 @@ def free(path: Path) -> Free:
 def low_water(start: Free) -> Free:
     """What must be left, given what was there at the start."""
     least_bytes = max(LEAST, min(MOST, start.all_bytes // SHARE, start.bytes // 2))
-    least_files = min(MOST_FILES, start.all_files // SHARE, start.files // 2)
+    least_files = max(LEAST_FILES, min(MOST_FILES, start.all_files // SHARE, start.files // 2))
     return Free(least_bytes, start.all_bytes, least_files, start.all_files)
 
 

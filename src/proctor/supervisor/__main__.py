@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import errno
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
 
 from proctor.checkpoint.record import raw
-from proctor.errors import ProctorError, Unrecoverable
+from proctor.contract.model import Contract
+from proctor.errors import ProctorError, Unrecoverable, is_full
 from proctor.journal import events as ev
 from proctor.journal.store import Fenced
 from proctor.repository import aside
@@ -129,39 +129,22 @@ def changed_at(path: Path) -> int | None:
     return None
 
 
-async def supervise(workspace: Path, lock: process.Lock, options: Options) -> int:
+async def supervise(workspace: Path, lock: process.Lock, contract: Contract, options: Options) -> int:
     """Run one session to its end; the exit code of `run --headless`."""
-    contract = preflight(workspace)
     s, desk = await startup.open_session(workspace, lock, contract, options)
     asyncio.get_running_loop().run_in_executor(None, act.load, briefing.model(s))
-    beside = {asyncio.create_task(pulse(s, desk)), asyncio.create_task(watch(s))}
-    beside |= {asyncio.create_task(watch_repositories(s)), asyncio.create_task(tidy(s))}
-    beside |= {asyncio.create_task(auditor.beside(s))}
+    others = (pulse(s, desk), watch(s), watch_repositories(s), tidy(s), auditor.beside(s))
+    beside = {asyncio.create_task(one) for one in others}
     looping = asyncio.create_task(loop.run(s, desk))
     stop = inbox.new_order("stop", s.state.session, s.journal.token, "SIGTERM", {})
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, s.interrupt, stop)
     trouble = ""
     try:
-        done, _ = await asyncio.wait({*beside, looping}, return_when=asyncio.FIRST_COMPLETED)
-        if looping not in done:
-            looping.cancel()
-            await asyncio.wait({looping})
-            done.pop().result()
-        ending = looping.result()
+        ending = await first_to_end(looping, beside)
     except Fenced:
         raise
-    except ProctorError as error:
-        with contextlib.suppress(OSError):
-            traceback.print_exc()
-            print(f"proctor: {error}", file=sys.stderr)
-        word = error.word if isinstance(error, Unrecoverable) else "workspace"
-        ending, trouble = Ending(SessionStatus.FAILED, f"error:{word}"), str(error)
     except Exception as error:
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        with contextlib.suppress(OSError):
-            traceback.print_exc()
-        trouble = f"a fault of proctor: {type(error).__name__}: {error}; see supervisor.log"
-        ending = Ending(SessionStatus.FAILED, "error:disk" if full else FAULT)
+        ending, trouble = broken(error)
     finally:
         for task in beside:
             task.cancel()
@@ -177,6 +160,31 @@ async def supervise(workspace: Path, lock: process.Lock, options: Options) -> in
     return await end(s, desk, ending, trouble)
 
 
+async def first_to_end(looping: asyncio.Task[Ending], beside: Set[asyncio.Task[None]]) -> Ending:
+    """The end that the loop comes to. Raises what breaks it, or what runs beside it."""
+    done, _ = await asyncio.wait({*beside, looping}, return_when=asyncio.FIRST_COMPLETED)
+    if looping not in done:
+        looping.cancel()
+        await asyncio.wait({looping})
+        done.pop().result()
+    return looping.result()
+
+
+def broken(error: Exception) -> tuple[Ending, str]:
+    """How a session ends that something broke, and what is said of it."""
+    with contextlib.suppress(OSError):
+        traceback.print_exception(error)
+        if isinstance(error, ProctorError):
+            print(f"proctor: {error}", file=sys.stderr)
+    if is_full(error):
+        return Ending(SessionStatus.PARKED, "disk"), str(error)
+    if isinstance(error, ProctorError):
+        word = error.word if isinstance(error, Unrecoverable) else "workspace"
+        return Ending(SessionStatus.FAILED, f"error:{word}"), str(error)
+    said = f"a fault of proctor: {type(error).__name__}: {error}; see supervisor.log"
+    return Ending(SessionStatus.FAILED, FAULT), said
+
+
 async def end(s: Session, desk: Desk, ending: Ending, trouble: str) -> int:
     """The last rows: the log's entry, the status, one notice, the exit code."""
     if trouble:
@@ -185,7 +193,10 @@ async def end(s: Session, desk: Desk, ending: Ending, trouble: str) -> int:
     desk.withdraw("the session has ended")
     s.rest(ending.status, ending.why)
     s.spend(force=True)
-    report.ended(s, ending)
+    try:
+        report.ended(s, ending)
+    except (OSError, Unrecoverable) as error:
+        s.log("workspace", f"its last entry is not in the log: {error}")
     why = f": {ending.why}" if ending.why else ""
     s.notice(f"{ending.status}{why}", ending.why or ending.status, "high")
     await s.notices_sent()
@@ -213,15 +224,16 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         contract = preflight(workspace)
         with process.Lock(state_dir(workspace, contract)) as lock, contextlib.suppress(KeyboardInterrupt):
-            return asyncio.run(supervise(workspace, lock, options))
+            return asyncio.run(supervise(workspace, lock, contract, options))
         return ExitCode.OPERATOR
     except ProctorError as error:
         with contextlib.suppress(OSError):
             print(f"proctor: {error}", file=sys.stderr)
         return error.exit_code
-    except Exception:
-        traceback.print_exc()
-        return ExitCode.FAULT
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+        return ExitCode.UNRECOVERABLE if is_full(error) else ExitCode.FAULT
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from proctor.errors import Unrecoverable
 from proctor.sandbox import space
 from proctor.units import format_size
 
 RESERVE = 8 << 20
-"""Bytes kept in a file of our own, and given back to the journal when the disk is short."""
+"""Bytes kept in a file of our own, and given back when the disk is short; as many are kept for the journal alone."""
 CLOCK_SLACK = 1.0
 """Seconds by which a file system's clock may be behind ours."""
 FASTEST = 4 << 30
@@ -29,6 +30,30 @@ AGAIN = 10
 
 class Full(Exception):
     """The disk is short; the text says what, where, and what to do."""
+
+
+def refuse_full(*paths: Path) -> None:
+    """Unrecoverable where there is too little room to begin with; each path, or the nearest folder above it."""
+    for path in paths:
+        place = next(place for place in (path, *path.parents) if place.exists())
+        now = space.free(place)
+        if lacking := space.shortage(now, space.low_water(now)):
+            raise Unrecoverable(f"{nearly_full(path, lacking)}. Make room there, then try again", "disk")
+
+
+def nearly_full(path: Path, lacking: str) -> str:
+    """Which disk it is, and what is short."""
+    return f"the disk of {path} is nearly full: {lacking}"
+
+
+def spare(folder: Path) -> int:
+    """How many bytes to keep there: no great part of what is left."""
+    return max(1, min(RESERVE, space.free(folder).bytes // 16))
+
+
+def written_to(workspace: Path, state_dir: Path) -> tuple[Path, ...]:
+    """Where a session writes."""
+    return workspace, state_dir, Path(tempfile.gettempdir())
 
 
 class Watch:
@@ -45,7 +70,7 @@ class Watch:
         self._hold()
         self._marks: dict[Path, space.Free] = {}
         devices = set()
-        for path in (workspace, state_dir, Path(tempfile.gettempdir())):
+        for path in written_to(workspace, state_dir):
             device = os.stat(path).st_dev
             if device not in devices:
                 devices.add(device)
@@ -104,8 +129,7 @@ class Watch:
                 now = space.free(path)
                 least = min(least, now.bytes - mark.bytes)
                 if (lacking := space.shortage(now, mark)) and not self.said:
-                    where = f"the disk of {path} is nearly full: {lacking}"
-                    self.said = f"{where}. Make room there, {self._then}"
+                    self.said = f"{nearly_full(path, lacking)}. Make room there, {self._then}"
         return min(max(least, FASTEST * SHORTEST), FASTEST * LONGEST)
 
     def watch_growth(self) -> None:
@@ -128,12 +152,11 @@ class Watch:
             self._suspect += max(self._growth // AGAIN, 1)
 
     def _hold(self) -> None:
-        """Keep some room, but no great part of what is left."""
-        size = min(RESERVE, space.free(self._reserve.parent).bytes // 16)
+        """Keep some room for what is written at the end."""
         with contextlib.suppress(OSError):
             fd = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
-                os.posix_fallocate(fd, 0, max(size, 1))
+                os.posix_fallocate(fd, 0, spare(self._reserve.parent))
             finally:
                 os.close(fd)
 

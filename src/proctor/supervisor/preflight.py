@@ -13,6 +13,7 @@ from proctor.errors import UsageError
 from proctor.journal.store import journal_path
 from proctor.sandbox import host
 from proctor.supervisor import policies, process, publish
+from proctor.supervisor.disk import refuse_full, written_to
 from proctor.supervisor.terms import Terms
 from proctor.worker import find
 from proctor.workspace import tasks
@@ -26,6 +27,7 @@ def preflight(workspace: Path) -> Contract:
         _usable(workspace, contract)
     except UsageError as error:
         raise UsageError("\n".join(located(contract, line) for line in str(error).splitlines())) from error
+    refuse_full(*written_to(workspace, state_dir(workspace, contract)))
     return contract
 
 

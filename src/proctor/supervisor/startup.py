@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from proctor.approvals.rules import Rules
 from proctor.contract.model import Contract
 from proctor.contract.problems import FILE
 from proctor.doors.gateway.prices import Rates
-from proctor.errors import UsageError
+from proctor.errors import UsageError, is_full
 from proctor.journal import events as ev
 from proctor.journal.store import Journal, journal_path
 from proctor.oracle.bench import WALLED
@@ -24,7 +26,7 @@ from proctor.supervisor import freezing, policies, process, publish, report
 from proctor.supervisor.account import Account
 from proctor.supervisor.covers import MOST_EXPOSED
 from proctor.supervisor.desk import Desk
-from proctor.supervisor.disk import Watch
+from proctor.supervisor.disk import Watch, spare
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.store import opened
@@ -34,7 +36,7 @@ from proctor.supervisor.timeline import Timeline
 from proctor.supervisor.tracking import Tracker
 from proctor.supervisor.whereabouts import settle_in
 from proctor.trees import remove_tree
-from proctor.words import CallEnd, CheckpointKind, Dimension, SessionStatus, Source, TaskStatus
+from proctor.words import CallEnd, CheckpointKind, Dimension, ExitCode, SessionStatus, Source, TaskStatus
 from proctor.workspace import files, tasks
 from proctor.workspace.blast import Blast
 from proctor.workspace.projection import Projection
@@ -51,25 +53,44 @@ async def open_session(
     backend = Tracker(choose(contract.sandbox.kind))
     bounds = backend.selftest(policies.base(workspace, contract))
     journal = Journal(journal_path(folder))
+    journal.hold(spare(folder))
     lock.name(journal.token)
-    plan = files.read_optional(workspace, contract.state.plan) or ""
-    terms = Terms(contract, tasks.plan_revision(plan))
-    revised = journal.state().contract not in ("", contract.hash)
-    if revised and FILE in journal.state().exposed:
-        what = "it was replaced while a worker ran, which could write it, and then proctor was killed"
-        raise UsageError(f"{workspace / FILE}: {what}; look through it, save it anew, and take {folder} away")
-    _announce(journal, workspace, terms, backend.name, bounds)
-    if revised:
-        _reopen(journal)
-    store = opened(workspace, folder, contract.state, backend.name)
-    settle_in(journal, store, workspace)
-    timeline = Timeline(journal, store, Papers(workspace, contract.state).revisions)
-    await timeline.resume()
+    with _parked_where_full(journal):
+        plan = files.read_optional(workspace, contract.state.plan) or ""
+        terms = Terms(contract, tasks.plan_revision(plan))
+        revised = journal.state().contract not in ("", contract.hash)
+        if revised and FILE in journal.state().exposed:
+            what = "it was replaced while a worker ran, which could write it, and then proctor was killed"
+            raise UsageError(f"{workspace / FILE}: {what}; look through it, save it anew, and take {folder} away")
+        _announce(journal, workspace, terms, backend.name, bounds)
+        if revised:
+            _reopen(journal)
+        session = _session(workspace, folder, terms, options, journal=journal, backend=backend)
+        return session, await _pick_up(session)
+
+
+@contextlib.contextmanager
+def _parked_where_full(journal: Journal) -> Iterator[None]:
+    """What fails here for want of room leaves a session that is parked for it."""
+    try:
+        yield
+    except Exception as error:
+        if is_full(error):
+            said = ev.Logged(text=str(error), room="disk")
+            parked = ev.StatusChanged(status=SessionStatus.PARKED, why="disk")
+            journal.append(said, parked, ev.SupervisorEnded(exit_code=ExitCode.UNRECOVERABLE))
+        raise
+
+
+def _session(
+    workspace: Path, folder: Path, terms: Terms, options: Options, *, journal: Journal, backend: Tracker
+) -> Session:
+    contract, state = terms.contract, journal.state()
     names = contract.state
-    projection = Projection(workspace, folder / "kept", names.tasks, names.plan, names.progress, names.rules)
-    state = journal.state()
+    store = opened(workspace, folder, names, backend.name)
+    timeline = Timeline(journal, store, Papers(workspace, names).revisions)
     assert state.born is not None
-    session = Session(
+    return Session(
         workspace=workspace,
         state_dir=folder,
         terms=terms,
@@ -82,34 +103,40 @@ async def open_session(
         frozen=Frozen.__new__(Frozen),
         account=Account(_used(journal), state.born, rates(contract), time.monotonic),
         executor=ThreadPoolExecutor(1, "judge"),
-        projection=projection,
+        projection=Projection(workspace, folder / "kept", names.tasks, names.plan, names.progress, names.rules),
         blast=_blast(journal),
         branch=publish.place(workspace, contract),
         disk=Watch(workspace, folder, contract.sandbox.limits.growth),
     )
-    session.log("backend", backend.describe())
-    settle_lost(session)
+
+
+async def _pick_up(s: Session) -> Desk:
+    """Put right what an earlier run left, freeze the answer key, and have a checkpoint to go back to."""
+    settle_in(s.journal, s.store, s.workspace)
+    await s.timeline.resume()
+    s.log("backend", s.backend.describe())
+    settle_lost(s)
+    state, walled = s.state, s.backend.name == WALLED
     if state.intent is not None:  # a worker was running when its supervisor died
-        walled = backend.name == WALLED
-        for line in projection.restore_logs() if walled else projection.restore():
-            session.log("workspace", line)
-        made = await asyncio.to_thread(freezing.made_meanwhile, workspace, folder, state) if walled else ()
+        for line in s.projection.restore_logs() if walled else s.projection.restore():
+            s.log("workspace", line)
+        made = await asyncio.to_thread(freezing.made_meanwhile, s.workspace, s.state_dir, state) if walled else ()
         if made:
-            session.append(ev.Exposed(iteration=state.iteration, paths=made[:MOST_EXPOSED]))
-    if state.intent is None or backend.name == WALLED:
-        report.read_tasks(session)
-    await freezing.freeze_anew(session, await freezing.edited(session))
-    if not session.state.good:
-        await timeline.checkpoint(CheckpointKind.START, at_once=True)
-    elif said := await session.sweeper.tidy(names.checkpoint.keep):
-        session.log("retention", said)
-    rules = contract.approvals
-    desk = Desk(session, Rules(rules.allow, rules.ask, rules.deny, str(workspace), os.path.realpath))
+            s.append(ev.Exposed(iteration=state.iteration, paths=made[:MOST_EXPOSED]))
+    if state.intent is None or walled:
+        report.read_tasks(s)
+    await freezing.freeze_anew(s, await freezing.edited(s))
+    if not s.state.good:
+        await s.timeline.checkpoint(CheckpointKind.START, at_once=True)
+    elif said := await s.sweeper.tidy(s.terms.contract.state.checkpoint.keep):
+        s.log("retention", said)
+    rules = s.terms.contract.approvals
+    desk = Desk(s, Rules(rules.allow, rules.ask, rules.deny, str(s.workspace), os.path.realpath))
     desk.take_orders()
     desk.withdraw("who asked is gone; what still matters is asked again")
-    if options.reset_plateau:
-        session.append(ev.PlateauReset(by="operator"))
-    return session, desk
+    if s.options.reset_plateau:
+        s.append(ev.PlateauReset(by="operator"))
+    return desk
 
 
 def settle_lost(s: Session) -> None:
