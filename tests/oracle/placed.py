@@ -84,6 +84,7 @@ DISHONEST = [
             ("sh ci/a.sh", "ci/a.sh", "test -f b.py -a ! -e test_all.py && rm -f test_all.py", "test_all.py"),
             ("python check.py", "check.py", "assert not os.path.exists('test_old.py')\n", "test_old.py"),
             ("python check.py", "check.py", "import helpers\nassert helpers.slug('A') == 'a'\n", "helpers.py"),
+            ("python check.py", "check.py", "from app import helpers as h\nh.go()\n", "app/helpers.py"),
             ("python check.py", "check.py", "from validator import ok\nok()\n", "validator.py"),
             ("sh -c pytest\tci/test_a.py", "ci/test_a.py", "from ci.util import f\ndef test_a(): f()\n", "ci/util.py"),
             ("python -m linter a.txt", "linter/__main__.py", "", "linter/__init__.py"),

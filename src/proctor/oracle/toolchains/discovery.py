@@ -68,7 +68,8 @@ _PYTHON_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 def is_cache(path: str) -> bool:
     """Whether something is, or lies in, what tools keep to spare themselves work. Nothing rests on it, and it is never
     judged: Python believes compiled files over the frozen sources, and others take for done what was done once."""
-    return bool(_CACHES.search(path))
+    may_be = "/." in path or path.startswith(".") or path.endswith((CACHE, ".tsbuildinfo"))  # hardly any does
+    return may_be and bool(_CACHES.search(path))
 
 
 def is_discovery(path: str) -> bool:

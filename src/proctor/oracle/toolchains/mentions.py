@@ -84,7 +84,7 @@ _TESTS = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+\w*Test
 _HELPS = re.compile(r"(?:.*_)?(?:helpers?|harness|assert(?:s|ions?)?|test_?(?:lib|utils?|support))(?:_.*)?")
 _SHARED = re.compile(r"(?:.*_)?(?:utils?|common|lib|support|shared)(?:_.*)?")
 """Below the top; at the top it may be the work."""
-_STATEMENT = r"(?:^|[;{])[ \t]*(?:await[ \t]+|(?:sys\.|process\.)?exit\(|raise SystemExit\()?%s\b[\w.]*\("
+_STATEMENT = r"(?:await[ \t]+|(?:sys\.|process\.)?exit\(|raise SystemExit\()?"
 _MODULE_ENDS = (".py", "/__init__.py", ".js", ".mjs", ".cjs", ".ts", ".mts", "/index.js", "/index.ts", ".rb", ".pl", "")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
 
@@ -182,11 +182,16 @@ def imported(text: str, folder: str = "") -> set[str]:
     for module, names in taken_in(text):
         own = {f"{place}{end}" for place in places(folder, [module]) for end in _MODULE_ENDS}
         found |= set(filter(is_of_checks, own))
-        stem = _stem(module)
-        helps = _HELPS.fullmatch(stem) or (folder and judges(f"{folder}/x") and _SHARED.fullmatch(stem))
-        if helps and any(re.search(_STATEMENT % re.escape(name), text, re.MULTILINE) for name in names):
+        is_beside = _HELPS.fullmatch(module) or (folder and judges(f"{folder}/x") and _SHARED.fullmatch(module))
+        if is_beside and any(_is_told(name, text) for name in names):
             found |= own
     return found
+
+
+def _is_told(name: str, text: str) -> bool:
+    """Whether a call by a name is a statement by itself, and nothing is asserted of it."""
+    told = re.search(rf"(?:^|[;{{])[ \t]*{_STATEMENT}{re.escape(name)}\b[\w.]*\(", text, re.MULTILINE)
+    return bool(told) and not re.search(rf"\bassert\b[^\n]*\b{re.escape(name)}\b", text)
 
 
 def _stem(path: str) -> str:
