@@ -87,22 +87,3 @@ def test_a_sparkline_never_draws_something_as_nothing() -> None:
     assert fmt.spark([0, 1, 8]) == "▁▁█"
     assert fmt.spark([0, 0]) == ""
     assert len(fmt.spark(range(100), bars=8)) == 8
-
-
-@given(
-    dimension=some.sampled_from(Dimension),
-    limit=some.integers(1, 10**13),
-    over=some.floats(0, 2),
-)
-def test_a_suggested_extension_lets_the_session_go_on(dimension: Dimension, limit: int, over: float) -> None:
-    used = int(limit * over)
-    by = fmt.suggested(dimension, used, limit)
-    assert by > 0
-    assert limit + by > used
-
-
-def test_a_suggested_extension_is_a_round_number() -> None:
-    assert fmt.suggested(Dimension.TOKENS, 2_004_000, 2_000_000) == 500_000
-    assert fmt.suggested(Dimension.COST, 20_400_000, 20_000_000) == 5_000_000
-    assert fmt.suggested(Dimension.WALL_CLOCK, 0, 4 * 3_600_000) == 3_600_000
-    assert fmt.suggested(Dimension.ITERATIONS, 12, 12) == 3

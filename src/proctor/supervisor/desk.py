@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from proctor.approvals.rules import Rules
+from proctor.budget.extension import suggested
 from proctor.checkpoint import history
 from proctor.errors import ProctorError
 from proctor.journal import events as ev
@@ -18,9 +19,6 @@ from proctor.text import safe_line
 from proctor.units import format_amount, parse_amount, parse_dimension
 from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
 from proctor.worker import tools
-
-EXTENSION_SHARE = 4
-"""An extension that names no amount is a quarter of the ceiling."""
 
 
 class Refused(Exception):
@@ -232,12 +230,18 @@ class Desk(Asking):
     def _raises(self) -> Iterator[ev.Event]:
         return (row.event for row in self._s.journal.rows(kinds=("ceiling_raised",)))
 
+    def _offer(self, dimension: Dimension, limit: int) -> int:
+        """By how much a ceiling is raised where no amount is named."""
+        used = self._s.account.figures().get(dimension, ev.Figure(0)).used
+        wanted = (r.opened.wanted for r in self._s.state.open_requests if r.opened.dimension is dimension)
+        return suggested(dimension, used, limit, max(wanted, default=0))
+
     def _raise(self, order: Order, dimension: Dimension, amount: object) -> str:
         limit = self._s.state.limit(dimension)
         if limit is None:
             raise Refused(f"{dimension} has no ceiling in the contract")
         try:
-            by = parse_amount(dimension, amount) if isinstance(amount, str | int) else max(1, limit // EXTENSION_SHARE)
+            by = parse_amount(dimension, amount) if isinstance(amount, str | int) else self._offer(dimension, limit)
         except ValueError as error:
             raise Refused(str(error)) from None
         if by <= 0:

@@ -200,13 +200,13 @@ async def answered(s: Session, desk: Desk, opened: ev.RequestOpened, shown: Show
     return granted
 
 
-async def ask_for_more(s: Session, desk: Desk, dimension: Dimension) -> Ending | None:
-    """An extension request: granted means that the ceiling was raised."""
+async def ask_for_more(s: Session, desk: Desk, dimension: Dimension, wanted: int = 0) -> Ending | None:
+    """An extension request: granted means that the ceiling was raised. `wanted` is what the next task is to have."""
     used = s.account.figures().get(dimension, ev.Figure(0)).used
     limit = s.state.limit(dimension) or 0
     amounts = f"{format_amount(dimension, used)} of {format_amount(dimension, limit)} used"
     words = dimension.replace("_", " ")
-    opened = desk.opened(RequestKind.EXTENSION, f"more {words}?", amounts, dimension=dimension)
+    opened = desk.opened(RequestKind.EXTENSION, f"more {words}?", amounts, dimension=dimension, wanted=wanted)
     granted = await answered(s, desk, opened, asking(opened))
     return None if granted else Ending(SessionStatus.PARKED, f"budget:{dimension}")
 
@@ -214,7 +214,7 @@ async def ask_for_more(s: Session, desk: Desk, dimension: Dimension) -> Ending |
 async def exhausted(s: Session, desk: Desk, lacking: DoesNotFit) -> Ending | None:
     """A task does not fit into what is left."""
     if lacking.action is Exhaustion.ESCALATE:
-        return await ask_for_more(s, desk, lacking.dimension)
+        return await ask_for_more(s, desk, lacking.dimension, lacking.wanted)
     status = SessionStatus.STOPPED if lacking.action is Exhaustion.STOP else SessionStatus.PARKED
     return Ending(status, f"budget:{lacking.dimension}")
 

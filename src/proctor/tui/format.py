@@ -137,16 +137,3 @@ def bar(share: float, room: int, marks: Sequence[int], role: Role) -> Line:
 def _ticked(empty: str) -> list[tuple[str, Role]]:
     """The empty part: its ticks a little louder than its line."""
     return [(cell, Role.DIM if cell == "┼" else Role.FAINT) for cell in empty]
-
-
-def suggested(dimension: Dimension, used: int, of: int) -> int:
-    """A sensible extension: about a quarter of the limit in a round number, and enough to go on."""
-    wanted = max(of // 4, used - of + max(1, of // 10), 1)
-    unit = {Dimension.COST: 1_000_000, Dimension.BYTES_WRITTEN: 1 << 20}.get(dimension, 1)
-    if dimension in _TIMES:
-        unit = 60_000 if wanted >= 60_000 else 1_000
-    if wanted < unit:
-        unit = max(1, unit // 100)
-    count = -(-wanted // unit)
-    step = int(10 ** max(0, len(str(count)) - 2))
-    return -(-count // step) * step * unit

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from proctor import units
+from proctor.budget.extension import suggested
 from proctor.errors import ProctorError
 from proctor.journal.state import RequestState
 from proctor.text import safe_line
@@ -177,7 +178,7 @@ class Operator:
         if limit is None:
             return
         figure = view.figures.get(dimension)
-        offer = fmt.amount(dimension, fmt.suggested(dimension, figure.used if figure else 0, limit))
+        offer = fmt.amount(dimension, suggested(dimension, figure.used if figure else 0, limit))
 
         def hint() -> str:
             now = self._app.view

@@ -13,7 +13,8 @@ from proctor.words import Dimension, RequestKind, RequestOutcome
 class RequestOpened(Event, frozen=True, tag="request_opened"):
     """Something waits for the operator. `worker_id` is the worker's own name for its question, `agent` the sub-agent
     that asks; one that is not `changeable` can be granted only as it is. One that is `granted` at once, by a rule,
-    waits for nobody and has no other row. Two that ask for the same have the same `digest`."""
+    waits for nobody and has no other row. Two that ask for the same have the same `digest`. `wanted` is how much more
+    of a ceiling the next task is known to need."""
 
     id: int
     request: RequestKind
@@ -29,6 +30,7 @@ class RequestOpened(Event, frozen=True, tag="request_opened"):
     granted: str = ""
     digest: str = ""
     dimension: Dimension | None = None
+    wanted: int = 0
 
 
 class RequestClosed(Event, frozen=True, tag="request_closed"):

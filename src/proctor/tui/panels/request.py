@@ -10,6 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from proctor.approvals.requests import UNSURE, argument, parts
+from proctor.budget.extension import suggested
 from proctor.journal.encoding import encode_json
 from proctor.journal.events import RequestOpened, Tampered
 from proctor.journal.state import RequestState
@@ -131,7 +132,7 @@ def suggestion(view: View, request: RequestState) -> tuple[Dimension, int] | Non
     if dimension is None or state is None:
         return None
     limit, figure = state.limit(dimension) or 0, view.figures.get(dimension)
-    return dimension, fmt.suggested(dimension, figure.used if figure else 0, limit)
+    return dimension, suggested(dimension, figure.used if figure else 0, limit, request.opened.wanted)
 
 
 def panel(view: View, docked: Docked, room: int, rows: int, keys: dict[str, str]) -> list[Line]:
