@@ -23,6 +23,9 @@ _NARROWS = re.compile(
     r"--passWithNoTests\b|--pass-with-no-tests\b|--deselect\b|--ignore(?:-glob)?=|(?<!make)(?<!MAKE[)}])\s-k\s|--testPathIgnorePatterns"
     r"|--exit-zero\b|--skip\b|\s-run\s|--maxfail=0|-p no:\S+|\s-i\s*$|--collect-only\b|--no-run\b"
 )
+_RUNS_NONE = re.compile(r"^\s*#|\b(?:pip|npm|apt|brew|go|cargo|uv|pnpm|yarn) (?:install|add|get|ci|i)\b")
+_STOPS = re.compile(r"\s*set -\w*e|\s*set -o errexit|#!.*\s-\w*e|\.SHELLFLAGS\s*[+:?]*=.*\s-\w*e")
+"""What has a script, or a recipe, end at the first failure."""
 _TARGET = re.compile(r"^([\w./-]*(?:test|check|verify|ci|lint)[\w./-]*)\s*:(?!=)")
 _NOTHING = re.compile(r"@?-?\s*(?:true|:|exit 0|echo\b[^|;&]*|printf\b[^|;&]*|/bin/true)?\s*$")
 _ALLOWS = re.compile(
@@ -42,6 +45,8 @@ _IGNORES = re.compile(
 _KEEPS = re.compile(r"\$\?|\$\{?\w*(?:rc|status|code)\b|^(?:fi|done|esac|\})")
 """What comes after a check whose status is looked at, or that stands in something."""
 _DASH = re.compile(r"(?:\t| {2,})(?:-@?|@-)\s*[\w$./]")
+_LEAVES = "the script leaves with success, whatever its checks say"
+_GOES_ON = "failed checks do not end the script any more"
 _RECIPE = 100
 """Lines of a recipe."""
 _NEAR = 12
@@ -72,7 +77,7 @@ def look(change: Change) -> Iterator[Found]:
         case Language.MAKE:
             yield from _lines(change)
             yield from _targets(change)
-            yield from _traps(change)
+            yield from _ends(change, _NEAR)
             yield from _gone(change)
         case Language.SHELL:
             yield from _lines(change)
@@ -80,24 +85,22 @@ def look(change: Change) -> Iterator[Found]:
             yield from _gone(change)
         case Language.CI:
             yield from _lines(change)
-            yield from _traps(change)
+            yield from _ends(change, _NEAR)
             yield from _steps(change)
             yield from _gone(change)
 
 
 def _gone(change: Change) -> Iterator[Found]:
     """A file that ran checks and runs none any more."""
-    removed = [number for number, line in change.removed if is_check(line) and not line.lstrip().startswith("#")]
-    if removed and not any(is_check(line) and not line.lstrip().startswith("#") for line in change.new):
+    removed = [number for number, line in change.removed if is_check(line)]
+    if removed and not any(map(is_check, change.new)):
         yield found(change, Gaming.MASKED, W, removed[0], "no check is run here any more", gone=True)
 
 
 def is_check(line: str) -> bool:
     """Whether a command line runs tests."""
     line = re.sub(r"\$[({]MAKE[)}]", "make", line)
-    return bool(_TESTS.search(line)) and not re.search(
-        r"\b(?:pip|npm|apt|brew|go|cargo|uv|pnpm|yarn) (?:install|add|get|ci|i)\b", line
-    )
+    return bool(_TESTS.search(line)) and not _RUNS_NONE.search(line)
 
 
 def _lines(change: Change) -> Iterator[Found]:
@@ -166,32 +169,35 @@ def _named(change: Change, number: int) -> bool:
 
 
 def _script(change: Change) -> Iterator[Found]:
-    checks = [
-        number for number, line in enumerate(change.new, 1) if is_check(line) and not line.lstrip().startswith("#")
-    ]
-    if not checks:
+    """What a script does to the end of the checks that it runs."""
+    if not any(map(is_check, change.new)):
         return
+    yield from _ends(change, len(change.new))
+    stops = any(map(_STOPS.match, change.new))
+    for number, line in change.added if change.before is not None else ():
+        earned = line.strip() == "exit" or (stops and number >= len(change.new) - 1)
+        if re.fullmatch(r"exit(?: 0)?;?|return 0", line.rstrip()) and not earned:
+            yield found(change, Gaming.EXIT, T, number, _LEAVES)
+    if (number := _ended_with(change)) and not stops:
+        yield found(change, Gaming.MASKED, W, number, "the script does not end with what its check says any more")
+    gone = [number for number, line in change.removed if _STOPS.match(line)]
+    if gone and not stops and "$?" not in (change.after or ""):
+        yield found(change, Gaming.MASKED, T, gone[0], _GOES_ON, gone=True)
+
+
+def _ends(change: Change, near: int) -> Iterator[Found]:
+    """Traps that end a script with success, and failures that end it no more, so many lines from a check."""
+    checks = [number for number, line in enumerate(change.new, 1) if is_check(line)]
     weight = T if change.before is not None else W
     for number, line in change.added:
-        text = line.strip()
-        if re.fullmatch(r"exit(?: 0)?;?|return 0", text) and not line[:1].isspace() and change.before is not None:
-            last = number >= len(change.new) - 1
-            if text == "exit" or (last and _propagates(change)):
-                continue
-            yield found(change, Gaming.EXIT, T, number, "the script leaves with success, whatever its checks say")
-        elif masks.leaves(text[:1_000], change.new):
-            yield found(change, Gaming.EXIT, weight, number, "the script leaves with success, whatever its checks say")
-        elif re.fullmatch(r"set \+e.*|set \+o errexit", text):
-            rest = "\n".join(change.new[number:])
-            if "$?" not in rest and "PIPESTATUS" not in rest and any(check > number for check in checks):
-                yield found(change, Gaming.MASKED, weight, number, "failed checks do not end the script any more")
-    if (number := _ended_with(change)) and not _propagates(change):
-        yield found(change, Gaming.MASKED, W, number, "the script does not end with what its check says any more")
-    gone = any(re.match(r"\s*set -\w*e|\s*set -o errexit", line) for _, line in change.removed)
-    still = any(re.match(r"\s*set -\w*e|\s*set -o errexit|#!.*\s-\w*e", line) for line in change.new)
-    if gone and not still and "$?" not in (change.after or ""):
-        number = next(n for n, line in change.removed if re.match(r"\s*set -", line))
-        yield found(change, Gaming.MASKED, T, number, "failed checks do not end the script any more", gone=True)
+        text = re.sub(r"^(?:- )?(?:run|script): ?|^- ", "", line.strip()[:1_000])
+        after = next((check for check in checks if 0 <= check - number <= near), 0)
+        if masks.leaves(text, change.new) and any(abs(check - number) <= near for check in checks):
+            yield found(change, Gaming.EXIT, weight, number, _LEAVES)
+        elif after and re.match(r"set \+e\b|set \+o errexit\b", text):
+            is_asked = re.search(r"\$\?|PIPESTATUS", "\n".join(change.new[number : number + 2 * near]))
+            if not (is_asked or any(map(_STOPS.match, change.new[number:after]))):
+                yield found(change, Gaming.MASKED, weight, number, _GOES_ON)
 
 
 def _ended_with(change: Change) -> int:
@@ -203,32 +209,10 @@ def _ended_with(change: Change) -> int:
     return number if last and is_check(last) and not masks.mask(last) and lost else 0
 
 
-def _traps(change: Change) -> Iterator[Found]:
-    """What a file that holds scripts among other things does to the end of one that runs checks."""
-    checks = [
-        number for number, line in enumerate(change.new, 1) if is_check(line) and not line.lstrip().startswith("#")
-    ]
-    for number, line in change.added:
-        text = re.sub(r"^(?:- )?(?:run|script): ?|^- ", "", line.strip()[:1_000])
-        near = any(0 <= check - number <= _NEAR for check in checks)
-        weight = T if change.before is not None else W
-        if near and masks.leaves(text, change.new):
-            yield found(change, Gaming.EXIT, weight, number, "the script leaves with success, whatever its checks say")
-        elif near and re.match(r"set \+e\b|set \+o errexit\b", text):
-            rest = "\n".join(change.new[number : number + 2 * _NEAR])
-            if not re.search(r"\$\?|PIPESTATUS|set -\w*e", rest):
-                yield found(change, Gaming.MASKED, weight, number, "failed checks do not end the script any more")
-
-
-def _propagates(change: Change) -> bool:
-    """Whether a script ends at the first failure, so that a success at its end is earned."""
-    return any(re.match(r"\s*set -\w*e|\s*set -o errexit|#!.*\s-\w*e", line) for line in change.new)
-
-
 def _targets(change: Change) -> Iterator[Found]:
     """Targets of a make file that ran checks and do nothing now, and failures that make ignores."""
     old, new = _recipes(change.old), _recipes(change.new)
-    stops = any(re.match(r"\.SHELLFLAGS\s*[+:?]*=.*\s-\w*e", line) for line in change.new)
+    stops = any(map(_STOPS.match, change.new))
     joined = not stops and any(any(map(is_check, recipe[:-1])) for _, recipe in new.values())
     for number, line in change.added if change.before is not None else ():
         if _IGNORES.match(line[:1_000]) or (joined and line.startswith(".ONESHELL")):

@@ -16,7 +16,7 @@ _TELLING = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=160)
 def parsed(text: str | None) -> ast.Module | None:
     """The tree of a source; None for no source, and for text that is none."""
     if text is None:
