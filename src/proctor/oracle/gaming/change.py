@@ -17,8 +17,8 @@ HUNK = 1_200
 """Characters of a hunk that are kept."""
 CONTEXT = 2
 """Lines that are shown before and after what differs."""
-BLOCK = 4
-"""Differing lines that are shown on each side of a finding."""
+BLOCK = 8
+"""Differing lines in a row that are shown whole; of more those around a finding."""
 _LINE = 400
 _LONG = 3_000
 """Differing lines from which on they are compared as bags: what moved is not told apart then."""
@@ -157,11 +157,14 @@ class Change:
         at = next((at for at, row in enumerate(rows) if row[own] == line and row[0] != other), None)
         if at is None:
             return ""
-        first, last = at, at
-        while at - first < BLOCK and first and rows[first - 1][0] != " ":
+        near = range(max(0, at - CONTEXT), min(len(rows), at + CONTEXT + 1))
+        first = last = min((n for n in near if rows[n][0] != " "), key=lambda n: abs(n - at), default=at)
+        while first and rows[first][0] != " " and rows[first - 1][0] != " ":
             first -= 1
-        while last - at < BLOCK and last + 1 < len(rows) and rows[last + 1][0] != " ":
+        while last + 1 < len(rows) and rows[last][0] != " " and rows[last + 1][0] != " ":
             last += 1
+        if last - first > BLOCK:
+            first, last = max(first, min(at, last) - BLOCK // 2), min(last, max(at, first) + BLOCK // 2)
         shown = rows[max(0, first - CONTEXT) : last + CONTEXT + 1]
         is_old = {"-": True, "+": False, " ": gone}
         lines = ((sign, self.old[old - 1] if is_old[sign] else self.new[new - 1]) for sign, old, new in shown)

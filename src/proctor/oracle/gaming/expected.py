@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 from proctor.oracle.gaming import doctests, goldens
 from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
@@ -108,7 +109,10 @@ def look(
 
 
 def _said(change: Change, name: str, weight: Weight, bad: bool, swaps: Sequence[Swap]) -> Found:
-    values = ", ".join(f"{_shown(swap.now)} in place of {_shown(swap.was)}" for swap in swaps[:_VALUES])
+    values = "; ".join(
+        f"{now} in place of {', '.join(_shown(swap.was) for swap in same)}"
+        for now, same in groupby(swaps[:_VALUES], key=lambda swap: _shown(swap.now))
+    )
     line = swaps[0].now.line if swaps[0].now else next((n for n, _ in change.added), 0)
     more = f", and {len(swaps) - _VALUES} more" if len(swaps) > _VALUES else ""
     why = f"{name} failed before the work and wants {values}{more}" if bad else f"{name} wants {values}{more}"
