@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from proctor.oracle.gaming.change import Change, Found, found
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, called, dotted, shape, walk
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, called, dotted, imported, shape, walk
 from proctor.words import Gaming, Weight
 
-_STAND_INS = (
+STAND_INS = (
     "Mock",
     "MagicMock",
     "AsyncMock",
@@ -29,11 +29,9 @@ def look(
     if old is None:
         return
     known = {shape(part) for part in walk(old) if isinstance(part, ast.stmt | ast.Call)}
-    names = _imported(old)
-    asked = {name for node in twins.values() for name in asked_of(node)} & names.keys()
-    asked |= {name for node in twins.values() for name in asked_of(node) if name.partition(".")[0] in names}
-    still = {name for node in walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
-    asked &= still
+    names = imported(old)
+    asked = {name for node in twins.values() for name in asked_of(node) if name.partition(".")[0] in names}
+    asked &= {name for node in walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
     if not asked:
         return
     inside = {id(part) for node in tests.values() for part in walk(node)}
@@ -44,17 +42,6 @@ def look(
         if isinstance(part, ast.stmt | ast.Call) and shape(part) not in known and (name := _stands(part, asked)):
             why = f"the test asserts on a stand-in of {name}"
             yield found(change, Gaming.ASSERTION, Weight.TAMPERING, part.lineno, why)
-
-
-def _imported(tree: ast.Module) -> dict[str, str]:
-    """What a file imports: the name it has there, and the module."""
-    names = {}
-    for node in walk(tree):
-        if isinstance(node, ast.Import):
-            names.update({(one.asname or one.name).partition(".")[0]: one.name for one in node.names})
-        elif isinstance(node, ast.ImportFrom):
-            names.update({one.asname or one.name: node.module or "" for one in node.names})
-    return names
 
 
 def asked_of(node: ast.AST) -> set[str]:
@@ -92,7 +79,7 @@ def _stands(node: ast.stmt | ast.Call, asked: set[str]) -> str:
         taken = {one.arg for one in node.args.args} & asked if patched else set[str]()
         return node.name if node.name in asked else next(iter(sorted(taken)), "")
     if isinstance(node, ast.Assign):
-        stands = isinstance(node.value, ast.Lambda) or called(node.value) in _STAND_INS
+        stands = isinstance(node.value, ast.Lambda) or called(node.value) in STAND_INS
         return next((name for one in node.targets if (name := dotted(one)) in asked), "") if stands else ""
     if isinstance(node, ast.ImportFrom) and (node.module or "") in ("unittest.mock", "mock"):
         return next((one.asname for one in node.names if one.asname and one.asname in asked), "")

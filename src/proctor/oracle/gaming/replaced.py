@@ -7,11 +7,21 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.pysubjects import asked_of
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, at_import, called, dotted, own, parsed, shape, walk
+from proctor.oracle.gaming.pysubjects import STAND_INS, asked_of
+from proctor.oracle.gaming.syntax import (
+    FUNCTIONS,
+    Function,
+    at_import,
+    called,
+    dotted,
+    imported,
+    own,
+    parsed,
+    shape,
+    walk,
+)
 from proctor.words import Gaming, Weight
 
-_MOCKS = ("Mock", "MagicMock", "AsyncMock", "NonCallableMock", "create_autospec")
 _BODIES = ("__code__", "__call__", "__class__")
 _LIBRARIES = frozenset({
     "pytest", "mock", "django", "flask", "requests", "httpx", "numpy", "pandas", "matplotlib", "torch", "tensorflow",
@@ -28,10 +38,10 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
         return
     texts = [one.before for one in changes if one.is_test and one.language is Language.PYTHON]
     trees = map(parsed, (*texts, *(text for path, text in tests.items() if path.endswith(".py"))))
-    asked = {name for tree in trees if tree for name in _named(asked_of(tree), _imported(tree))}
+    asked = {name for tree in trees if tree for name in _named(asked_of(tree), imported(tree))}
     asked |= {name.rpartition(".")[0] for name in asked} - {""}
     for change, line, name, always in hits:
-        full, *_ = (*_named([name], _imported(parsed(change.after))), "")
+        full, *_ = (*_named([name], imported(parsed(change.after))), "")
         root = full.partition(".")[0]
         outside = not full or root in sys.stdlib_module_names or root in _LIBRARIES
         is_subject = bool({name, full} & asked)
@@ -41,25 +51,12 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
             yield found(change, Gaming.ASSERTION, weight, line, why)
 
 
-def _imported(tree: ast.Module | None) -> dict[str, str]:
-    """What the names stand for that a file imports."""
-    names: dict[str, str] = {}
-    for node in walk(tree) if tree else ():
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                first = one.name.partition(".")[0]
-                names[one.asname or first] = one.name if one.asname else first
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-    return names
-
-
-def _named(names: Iterable[str], imported: Mapping[str, str]) -> Iterator[str]:
+def _named(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
     """Imported names, each with its module."""
     for name in names:
         first, _, rest = name.partition(".")
-        if first in imported:
-            yield f"{imported[first]}.{rest}" if rest else imported[first]
+        if first in known:
+            yield f"{known[first]}.{rest}" if rest else known[first]
 
 
 def _of(change: Change) -> Iterator[tuple[int, str, bool]]:
@@ -121,5 +118,5 @@ def _stands_in(name: str, value: ast.expr | None, homes: Collection[str]) -> boo
     if value is None or isinstance(value, ast.Lambda) or name.endswith(_BODIES):
         return True
     if isinstance(value, ast.Call):
-        return called(value) in (*_MOCKS, *homes) or any(_stands_in(name, one, homes) for one in value.args)
+        return called(value) in (*STAND_INS, *homes) or any(_stands_in(name, one, homes) for one in value.args)
     return dotted(value) in homes

@@ -106,6 +106,19 @@ def bound(tree: ast.AST) -> dict[str, ast.expr]:
     return names
 
 
+def imported(tree: ast.Module | None) -> dict[str, str]:
+    """What the names stand for that a file imports."""
+    names: dict[str, str] = {}
+    for node in walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                first = one.name.partition(".")[0]
+                names[one.asname or first] = one.name if one.asname else first
+        elif isinstance(node, ast.ImportFrom):
+            names |= {one.asname or one.name: f"{node.module or ''}.{one.name}".strip(".") for one in node.names}
+    return names
+
+
 def reached(node: ast.AST, names: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
     """The parts of an expression, and of what the names in it are given."""
     waiting, seen = [node], set[str]()
