@@ -10,7 +10,7 @@ from functools import cache
 from proctor.oracle.gaming import pyasserts
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.imports import usual
-from proctor.oracle.gaming.lines import leaves_early
+from proctor.oracle.gaming.lines import blocks, leaves_early
 from proctor.oracle.gaming.patterns import CHECKS, COMMENT, HEAD
 from proctor.oracle.gaming.syntax import Function, called, functions, parsed, shape, walk
 from proctor.words import Gaming, Weight
@@ -130,23 +130,14 @@ def _count(change: Change, text: str | None) -> int:
 
 def _helpers(change: Change, text: str | None) -> dict[str, tuple[int, str]]:
     """The functions of a test file that are no tests: where each begins, and what it says below its name."""
-    known: dict[str, tuple[int, str]] = {}
-    name, start, body = "", 0, list[str]()
-    tested = HEAD[change.language]
-    lines = usual(text or "", change.language).splitlines()
-    marked = [n for n, line in enumerate(lines, 1) if line.strip() == "#[cfg(test)]"]
-    first = marked[-1] if marked and not change.is_test else 1
-    for number, whole in enumerate(lines[first - 1 :], first):
-        line = whole[:1_000]
+
+    def begins(line: str) -> tuple[str, str] | None:
+        if change.language is not Language.RUST and HEAD[change.language].match(line):
+            return "", line
         match = _HEADS[change.language].match(line)
-        test = tested.match(line) if change.language is not Language.RUST else None
-        if match or test:
-            if name:
-                known.setdefault(name, (start, "\n".join(body)))
-            name = "" if test else next(filter(None, match.groups())) if match else ""
-            start, body = number, [line[match.end() :] if match else ""]
-        elif not COMMENT.match(line):
-            body.append(line)
-    if name:
-        known.setdefault(name, (start, "\n".join(body)))
-    return known
+        return (next(filter(None, match.groups())), line[match.end() :]) if match else None
+
+    lines = usual(text or "", change.language).splitlines()
+    marked = [n for n, line in enumerate(lines) if line.strip() == "#[cfg(test)]"]
+    first = marked[-1] if marked and not change.is_test else 0
+    return blocks(enumerate(lines[first:], first + 1), begins)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from proctor.oracle.gaming import subjects
@@ -46,6 +46,7 @@ _HEADER = 40
 """Lines in which a Go file says what it is built for."""
 _RETURNS = re.compile(r"(?:^|[\s{)])return\s*(?:;|\}|$)")
 _WHERE = re.compile(r"\b(?:platform|GOOS|GOARCH|Short|Getenv|LookupEnv|env|LookPath|version|cfg)\b|[sS]kip")
+_MARKS = re.compile(r"#\[(?:\w+::)?test\b|#\[rstest|#\[test_case")
 _EACH = re.compile(r"\bfor\b|forEach|\.each\b")
 _HERE = re.compile(rf"{sys.platform}|unix|amd64|arm64|cgo|gc|go1\.\d+|!\s*\w+")
 
@@ -294,20 +295,34 @@ def _turns_back(body: str, checks: re.Pattern[str]) -> int:
 
 def _tests(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:
     """The tests of a file by title: where each begins, and its text up to the next."""
-    head, found_tests = HEAD[change.language], {}
+    marked = change.language is not R
+
+    def begins(line: str) -> tuple[str, str] | None:
+        nonlocal marked
+        marked = marked or bool(_MARKS.search(line))
+        if not (match := HEAD[change.language].match(line)):
+            return None
+        name, marked = str(match[2]) if marked else "", change.language is not R
+        return name, line
+
+    return blocks(enumerate(lines, 1), begins)
+
+
+def blocks(
+    lines: Iterable[tuple[int, str]], begins: Callable[[str], tuple[str, str] | None]
+) -> dict[str, tuple[int, str]]:
+    """Parts of a file by name: where each begins, and its text up to the next, comments left out. `begins` says of a
+    line that begins one the name, "" if it is not asked for, and what counts of the line."""
+    known: dict[str, tuple[int, str]] = {}
     name, start, body = "", 0, list[str]()
-    armed = change.language is not R
-    for number, line in enumerate(lines, 1):
-        text = line[:1_000]
-        armed = armed or bool(re.search(r"#\[(?:\w+::)?test\b|#\[rstest|#\[test_case", text))
-        match = head.match(text)
-        if match and (armed or name):
+    for number, whole in lines:
+        line = whole[:1_000]
+        if (head := begins(line)) is not None:
             if name:
-                found_tests[name] = start, "\n".join(body)
-            name, start, body = (str(match[2]) if armed else ""), number, []
-            armed = change.language is not R
-        if not COMMENT.match(text):
-            body.append(text)
+                known.setdefault(name, (start, "\n".join(body)))
+            (name, line), start, body = head, number, []
+        if not COMMENT.match(line):
+            body.append(line)
     if name:
-        found_tests[name] = start, "\n".join(body)
-    return found_tests
+        known.setdefault(name, (start, "\n".join(body)))
+    return known
