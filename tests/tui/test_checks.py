@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from msgspec.structs import replace
 
 from proctor.journal import checks as known
@@ -54,8 +56,12 @@ def test_the_table_has_each_task_and_every_place_that_nothing_verifies() -> None
 
 
 def test_as_long_as_nothing_is_measured_the_page_says_what_measures_it() -> None:
-    assert any("proctor audit" in plain(one) for one in checks.page(a_view(), 80))
-    assert not any("`proctor audit`" in plain(one) for one in checks.page(measured(ROW), 80))
+    def said(view: View) -> str:
+        return " ".join(map(plain, checks.page(view, 80)))
+
+    assert "`proctor audit` measures at once" in said(dataclasses.replace(a_view(), alive=False))
+    assert "idle time" in said(a_view())
+    assert "`proctor audit`" not in said(measured(ROW))
 
 
 def test_the_log_tells_what_was_found_and_the_first_place() -> None:

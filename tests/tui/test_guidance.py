@@ -32,7 +32,7 @@ def test_the_footer_keeps_what_there_is_reason_to_look_at() -> None:
     assert "l drift" not in footer(calm, 78)
     assert "l drift" in footer(lit, 78)
     warned = replace(lit, autorun=(".envrc",))
-    assert all(key in footer(warned, 78) for key in ("S stop", "v diff", "l drift", "q detach")), footer(warned, 78)
+    assert all(key in footer(warned, 78) for key in ("S stop", "v diff", "l drift", "q leave")), footer(warned, 78)
     missed = measured(ROW).state
     assert missed is not None
     assert "o checks" in footer(replace(missed, used=CALM), 78)

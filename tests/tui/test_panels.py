@@ -266,7 +266,7 @@ def test_how_many_tasks_are_out_of_sight_is_said() -> None:
     rows = len(tasks.tasks(view, 40))
     assert tasks.unseen(view, 40, 0, rows) == ""
     assert tasks.unseen(view, 40, 2, 1) == "↑ 2 above · ↓ 2 more"
-    assert tasks.unseen(view, 40, 0, rows - 1) == "↓ 1 more"
+    assert tasks.unseen(view, 40, 0, rows - 2) == "↓ 1 more"
 
 
 # --- gauges -----------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ async def test_s14_every_size_shows_status_request_and_the_keys_that_answer_it(
         assert "ASKING" in text.splitlines()[0]
         assert "git push origin proctor/7" in text
         assert "d deny" in text
-        assert "q detach" in text
+        assert "q leave" in text
         assert "46 %" in text
 
 
@@ -262,8 +262,14 @@ async def test_a_request_folds_away_is_counted_and_comes_back(story: Story, desk
         await until(pilot, lambda: "Waiting for you" not in shown(pilot.app))
         assert "1 waiting" in shown(pilot.app).splitlines()[0]
         await pilot.press("a")
+        await until(pilot, lambda: "Waiting for you" in shown(pilot.app), "an answer shows it first")
         assert not pilot.app.dock.answered
-        await pilot.press("n")
+        assert "nothing is answered yet" in shown(pilot.app)
+        await pilot.press("m")
+        await until(pilot, lambda: "1 waiting" in shown(pilot.app))
+        await pilot.press("D", *"no, a", "escape")
+        assert not pilot.app.dock.answered, "words are typed and are no keys"
+        await pilot.press("m", "m")
         await until(pilot, lambda: "Waiting for you" in shown(pilot.app))
         assert not pilot.app.dock.armed or pilot.app.dock.request
 
@@ -356,7 +362,7 @@ async def test_what_lies_over_the_session_is_whole_and_leaves_no_border_beside_i
             assert [rows[1][0], rows[1][-1], rows[above][0], rows[above][-1]] == ["╭", "╮", "╰", "╯"]
             assert {row[0] + row[-1] for row in rows[2:above]} == {"││"}
             await pilot.press("escape")
-            await until(pilot, lambda: "q detach" in shown(pilot.app))
+            await until(pilot, lambda: "q leave" in shown(pilot.app))
 
 
 async def test_the_palette_has_no_two_names_alike(story: Story, desk: Desk) -> None:
@@ -510,9 +516,9 @@ async def test_the_diff_the_budget_the_help_and_the_palette_open_and_close(story
             await until(pilot, lambda words=words: words in shown(pilot.app), key)
             footer = shown(pilot.app).splitlines()[-1]
             assert "esc" in footer
-            assert "q detach" not in footer
+            assert "q leave" not in footer
             await pilot.press("escape")
-            await until(pilot, lambda: "q detach" in shown(pilot.app).splitlines()[-1])
+            await until(pilot, lambda: "q leave" in shown(pilot.app).splitlines()[-1])
         for key, words in (("l", "premature victory"), ("o", "verified change"), ("b", "812,345")):
             await pilot.press(key)
             await until(pilot, lambda words=words: words in shown(pilot.app), "one page leads to the next")
@@ -664,7 +670,7 @@ async def test_s16_keys_can_be_rebound_and_are_shown_as_they_are(story: Story, d
     app = desk.app()
     async with app.run_test(size=(120, 36), notifications=True) as pilot:
         await until(pilot, lambda: "f5 back to task 2" in shown(pilot.app))
-        assert "x detach" in shown(pilot.app)
+        assert "x leave" in shown(pilot.app)
         await pilot.press("R")
         assert story.answer_orders() == []
         await pilot.press("f5")
@@ -694,7 +700,7 @@ async def test_s19_a_broken_file_is_told_once_with_its_line_and_the_defaults_sta
         (told,) = pilot.app.session.said
         assert f"{broken}:{line}:" in told
         assert pilot.app.theme == "dark"
-        assert "q detach" in shown(pilot.app)
+        assert "q leave" in shown(pilot.app)
 
 
 async def test_an_operators_theme_can_be_used_by_name(story: Story, desk: Desk, tmp_path: Path) -> None:

@@ -78,12 +78,9 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['id']}  {found['said']}{'  <- last good' if found['last_good'] else ''}"
     iteration = f", iteration {taken['iteration']}" if taken.get("iteration") else ""
     yield f"  taken       {datetime.fromisoformat(found['at']).astimezone():%Y-%m-%d %H:%M:%S}{iteration}"
+    yield from _stood(found["record"])
     borrowed = "some objects are still your repository's alone" if taken.get("borrowed") else ""
     yield f"  holds       {', '.join(filter(None, (counted(taken.get('files', 0), 'file'), found['took'], borrowed)))}"
-    yield f"  ids         commit {taken['commit']}, tree {taken['tree']}"
-    if taken.get("state"):
-        yield f"              repositories {taken['state']}"
-    yield from _record(found["record"])
     yield from _list("repositories of their own", found["repositories"])
     yield from _list("kept although ignored", found["kept_although_ignored"])
     left = found["not_kept"]
@@ -100,15 +97,17 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     if changed["since"]:
         yield from _list(f"changed since {changed['since']}", map(_change, changed["files"]), "nothing that is kept")
         yield from _list("changed, and not kept", changed["folders_not_kept"])
+    record = found["record"] or {}
+    ids = {"commit": taken["commit"], "tree": taken["tree"], "repositories": taken.get("state"),
+           "journal": f"row {record['position']}" if record else "",
+           "plan": record.get("plan"), "rules": record.get("rules")}  # fmt: skip
+    yield from _list("ids", [f"{word:12} {known}" for word, known in ids.items() if known])
 
 
-def _record(record: Mapping[str, Any] | None) -> Iterator[str]:
+def _stood(record: Mapping[str, Any] | None) -> Iterator[str]:
+    """What was verified here and what was not, as the journal had it."""
     if record is None:
         return
-    yield f"  journal     row {record['position']}"
-    for word, revision in (("plan", record["plan"]), ("rules", record["rules"])):
-        if revision:
-            yield f"  {word:11} {revision}"
     done = [f"{one['task']} ({one['checkpoint']})" for one in record["done"]]
     waiting = [f"{mark['id']} {mark['status']}" for mark in record["marks"] if mark["status"] != "done"]
     yield from _list("verified", done)

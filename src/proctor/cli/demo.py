@@ -18,6 +18,9 @@ from proctor.lookup import find_program
 from proctor.tui.terminal import wrapped
 from proctor.words import ExitCode
 
+AUDITED = "proctor audit"
+"""In the words of a sample that is for what an audit finds."""
+
 
 def demo(given: argparse.Namespace) -> int:
     """Copy a sample and call what `run` calls."""
@@ -38,7 +41,10 @@ def demo(given: argparse.Namespace) -> int:
     given.no_audit = True  # it shows the loop, and is short
     given.headless = run.is_headless(given)
     with operator(workspace, given.headless):
-        return run.run(given)
+        code = run.run(given)
+    if code == ExitCode.DONE and AUDITED in purpose(samples[given.name]):
+        print(wrapped(f"{given.name} is there for what `{AUDITED}` finds: run it as the line above says"))
+    return code
 
 
 @contextlib.contextmanager

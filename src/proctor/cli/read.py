@@ -144,7 +144,9 @@ def list_sessions(given: argparse.Namespace) -> int:
 
 
 def approvals(given: argparse.Namespace) -> int:
-    """What waits for the operator."""
+    """What waits for the operator, and what is asked later."""
+    from proctor.tui.wording import ASKED_LATER, reason
+
     with Client(given.dir) as client:
         state = client.state()
     waiting = state.open_requests
@@ -156,6 +158,8 @@ def approvals(given: argparse.Namespace) -> int:
             print(line)
     if not waiting:
         print("nothing waits for you")
+        for task in (one for one in state.tasks if one.status is TaskStatus.REVIEW):
+            print(f"  task {safe_line(str(task.id), 20)} needs you, {ASKED_LATER}: {safe_line(reason(task.why), 200)}")
     return ExitCode.DONE
 
 

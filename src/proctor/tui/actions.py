@@ -85,7 +85,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("checkpoint", "c", "checkpoint", "Keep the workspace as it is now.", (Need.SESSION,), rank=10,
            cli="checkpoint"),
     Action("diff", "v", "diff", "What changed since the last good checkpoint.", (Need.GOOD,), rank=9, cli="diff"),
-    Action("budget", "b", "budget", "Every dimension, exact.", (Need.SESSION,), rank=10, cli="status"),
+    Action("budget", "b", "budget", "Every dimension in full.", (Need.SESSION,), rank=10, cli="status"),
     Action("lights", "l", "drift", "Plateau and the lights of drift, and why each is as it is.", (Need.SESSION,),
            rank=18, cli="drift"),
     Action("warnings", "w", "warnings", "Every path that a warning is about, and why.", (Need.WARNED,), rank=14,

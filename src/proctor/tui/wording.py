@@ -115,4 +115,4 @@ def reason(why: str) -> str:
         case "plan_rot":
             return f"the plan names what is gone: {safe_line(word, 60).strip()}"
         case _:
-            return _WHY.get(why, safe_line(why, 60))
+            return _WHY.get(why, safe_line(why, 300))

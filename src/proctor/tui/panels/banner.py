@@ -157,8 +157,6 @@ def _resting(view: View) -> Banner | None:
             return Banner(Role.TEXT, f"Waiting: {reason(state.why or '')}", _limit(view))
         case SessionStatus.DONE:
             headline, lines = summary(view)
-            said = checks.hint(state)
-            measure = (f"From a shell, {said}.",) if said else ()
             ended = (
                 ("diff", "diff"),
                 ("checks", checks.said(state)),
@@ -166,7 +164,7 @@ def _resting(view: View) -> Banner | None:
                 ("rollback", "back"),
                 ("quit", "leave"),
             )
-            return Banner(Role.GOOD, headline, (*lines, *measure), ended)
+            return Banner(Role.GOOD, headline, (*lines, checks.hint(state)), ended)
         case _:
             headline, lines = summary(view)
             role = status_role(state.status, state.why)

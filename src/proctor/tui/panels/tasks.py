@@ -131,7 +131,7 @@ def _asked(view: View, task: TaskState, room: int, indent: int) -> list[Line]:
     """Why a task needs a person, and when that is asked."""
     asked = (one.id for one in view.requests if one.opened.task == task.id)
     when = next((f"asked as #{one}" for one in asked), ASKED_LATER)
-    said = " · ".join(filter(None, (safe_line(reason(task.why), 300), when)))
+    said = ": ".join(filter(None, (when, reason(task.why))))
     return [line(" " * indent, (row, Role.DIM)) for row in wrap(said, room - indent, 3)]
 
 
