@@ -17,7 +17,6 @@ from proctor.journal.events import Figure, ModelCall
 from proctor.journal.state import metered
 from proctor.words import Dimension, Source
 
-TOKEN_DIMENSIONS = (Dimension.TOKENS, Dimension.PREFIX_TOKENS, Dimension.GENERATED_TOKENS)
 SPARK_BARS = 16
 MAX_SAMPLES = 4000
 

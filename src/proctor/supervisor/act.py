@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from proctor.checkpoint.repository import Snapshot
 from proctor.contract.problems import FILE
 from proctor.doors import door as doors
+from proctor.doors.door import Door
 from proctor.doors.gateway import tokens
 from proctor.journal import events as ev
 from proctor.journal.stream import StreamWriter, iteration_dir, stream_path
@@ -89,60 +90,74 @@ async def run_worker(s: Session, desk: Desk, intent: ev.IterationStarted, brief:
         s.account.estimate(prefix=await asyncio.to_thread(tokens.count_tokens, brief, intent.model))
     try:
         await gateway.start(door.folder, None)
-        enclosed = await _enclose(s, policies.for_worker(s, door, intent), folder)
-        points = _points(s, enclosed.policy)
-        over = asyncio.Event()
+        enclosed = await _enclose(s, _policy(s, door, intent), folder)
         lines = Listener(s, desk, intent)
-        contract = s.terms.contract
-        dialect = await asyncio.to_thread(choose, contract.worker, policies.asks(contract))  # loads its libraries
-        since = time.time_ns()
-        worker = start(
-            dialect,
-            _setting(s, intent, brief),
-            backend=s.backend,
-            policy=enclosed.policy,
-            door=door,
-            on_line=lines.on_line,
-            on_exit=over.set,
-        )
-        now = time.monotonic()
-        s.running = Running(
-            worker,
-            stream,
-            intent.iteration,
-            intent.task,
-            intent.model,
-            over,
-            now,
-            now,
-            gateway,
-            before=enclosed.before,
-            since=since,
-        )
-        s.running.circles = lines.circles
-        s.running.vigil = _vigil(s, points, worker.running)
-        if worker.running.listener is not None:
-            await gateway.listen(worker.running.listener)
+        running = await _start(s, intent, brief, enclosed, door=door, gateway=gateway, lines=lines, stream=stream)
+        if running.worker.running.listener is not None:
+            await gateway.listen(running.worker.running.listener)
         s.dirty = True
-        s.append(ev.WorkerStarted(iteration=intent.iteration, pid=worker.running.init_pid))
+        s.append(ev.WorkerStarted(iteration=intent.iteration, pid=running.worker.running.init_pid))
         s.settle_motion()
         s.check_budget()
-        with s.disk.over(worker.running.kill):
-            await over.wait()
-        return await _over(s.running)
+        with s.disk.over(running.worker.running.kill):
+            await running.over.wait()
+        return await _over(running)
     finally:
-        running = s.running
-        if running is not None:
-            await _put_away(s, running)
+        if (ran := s.running) is not None:
+            await _put_away(s, ran)
         await gateway.stop()
         s.running = None
         s.unlimited()
         stream.close()
-        if running is not None:
-            running.worker.release()
+        if ran is not None:
+            ran.worker.release()
         door.remove()
-        if running is None or not running.suspended:
+        if ran is None or not ran.suspended:
             desk.withdraw("the worker is gone", *STILL)
+
+
+async def _start(
+    s: Session,
+    intent: ev.IterationStarted,
+    brief: str,
+    enclosed: enclosure.Enclosure,
+    *,
+    door: Door,
+    gateway: Gateway,
+    lines: Listener,
+    stream: StreamWriter,
+) -> Running:
+    """Start the worker; from then on it is the session's running one."""
+    points = _points(s, enclosed.policy)
+    contract, over = s.terms.contract, asyncio.Event()
+    dialect = await asyncio.to_thread(choose, contract.worker, policies.asks(contract))  # loads its libraries
+    since = time.time_ns()
+    worker = start(
+        dialect,
+        _setting(s, intent, brief),
+        backend=s.backend,
+        policy=enclosed.policy,
+        door=door,
+        on_line=lines.on_line,
+        on_exit=over.set,
+    )
+    now = time.monotonic()
+    s.running = Running(
+        worker,
+        stream,
+        intent.iteration,
+        intent.task,
+        intent.model,
+        over,
+        now,
+        now,
+        gateway,
+        circles=lines.circles,
+        before=enclosed.before,
+        vigil=_vigil(s, points, worker.running),
+        since=since,
+    )
+    return s.running
 
 
 def load(model: str | None) -> None:
@@ -168,6 +183,19 @@ def _setting(s: Session, intent: ev.IterationStarted, brief: str) -> Setting:
     instructions, apis = policies.instructions(s.workspace), policies.apis(s.terms.contract)
     base = f"http://{GATEWAY}"
     return Setting(brief, intent.model, base, policies.TOKEN, str(s.workspace), instructions, apis)
+
+
+def _policy(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
+    """What this worker may see and do, whatever the workspace holds."""
+    policy = policies.base(s.workspace, s.terms.contract)
+    specs = tuple(task.spec for task in s.state.tasks if task.spec)
+    protected = replace(policy, protect=(*policy.protect, *specs))
+    walls = policies.in_session(protected, door.folder, intent.task, intent.model)
+    if not policies.has_host_door(s.terms.contract):
+        return walls
+    from proctor.doors import hosts
+
+    return replace(walls, environment={**walls.environment, **hosts.environment(GATEWAY)})
 
 
 async def _put_away(s: Session, running: Running) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from proctor.budget.admission import CALLS
 from proctor.contract.model import Contract
-from proctor.doors.door import Door
 from proctor.errors import ProctorError, UsageError
 from proctor.journal import events as ev
 from proctor.sandbox import agents, host
@@ -22,9 +22,8 @@ from proctor.text import safe_line
 from proctor.words import Api, Dimension
 from proctor.workspace import files
 
-if TYPE_CHECKING:  # `proctor sandbox` needs neither, and a server takes half of its time to load
+if TYPE_CHECKING:  # `proctor sandbox` needs none, and a server takes half of its time to load
     from proctor.doors.gateway.port import Upstream
-    from proctor.supervisor.session import Session
 
 TOKEN = "placeholder"  # noqa: S105
 """Stands where a key would, and is none."""
@@ -48,18 +47,6 @@ def base(workspace: Path, contract: Contract) -> Policy:
         environment={**agents.ENVIRONMENT, **_blanked(contract), **granted},
         limits=Limits(limits.memory, limits.processes, limits.file_size, limits.open_files, limits.scratch),
     )
-
-
-def for_worker(s: Session, door: Door, intent: ev.IterationStarted) -> Policy:
-    """The policy of one iteration's worker, whatever the workspace holds."""
-    policy = base(s.workspace, s.terms.contract)
-    specs = tuple(task.spec for task in s.state.tasks if task.spec)
-    walls = in_session(replace(policy, protect=(*policy.protect, *specs)), door.folder, intent.task, intent.model)
-    if not has_host_door(s.terms.contract):
-        return walls
-    from proctor.doors import hosts
-
-    return replace(walls, environment={**walls.environment, **hosts.environment(GATEWAY)})
 
 
 def in_session(policy: Policy, door: Path, task: ev.TaskId, model: str | None) -> Policy:
@@ -173,8 +160,6 @@ def asks(contract: Contract) -> bool:
     return bool(approvals.ask or approvals.deny) or "*(*)" not in approvals.allow
 
 
-PRICED = {Dimension.TOKENS, Dimension.PREFIX_TOKENS, Dimension.GENERATED_TOKENS, Dimension.COST}
-"""What only model calls use."""
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md")
 """The project's own instructions to agents: the first that is there is handed to one that may not read settings."""
 
@@ -196,8 +181,8 @@ def is_agent(contract: Contract) -> bool:
 def is_estimated(contract: Contract) -> bool:
     """Whether what a worker is told and prints is counted as tokens, where it asks no model through the gateway: of a
     command that names its model, or where a ceiling would not bind else."""
-    ceilings = contract.budget.ceilings.keys()
-    return not is_agent(contract) and (contract.worker.model is not None or not PRICED.isdisjoint(ceilings))
+    capped = any(one in contract.budget.ceilings for one in CALLS if one is not Dimension.TOOL_CALLS)
+    return not is_agent(contract) and (capped or contract.worker.model is not None)
 
 
 def has_host_door(contract: Contract) -> bool:
