@@ -135,7 +135,8 @@ class _Asked:
 def _record(asked: _Asked, recorder: Recorder, named: Iterable[str]) -> _Tree:
     """Record what is declared, what runners find by themselves, and what these name in turn; the tree that was seen."""
     workspace, of_checks = asked.workspace, asked.of_checks
-    recorder.make_files |= {os.path.normpath(path) for argv in asked.checks for path in makes.files(argv)}
+    told = {os.path.basename(path) for argv in asked.checks for path in makes.files(argv)}
+    recorder.make_files |= {path for path in of_checks if os.path.basename(path) in told}
     recorder.awaited |= {path for path in of_checks if "*" in path and _is_awaited(workspace, path, asked.earlier)}
     if asked.earlier:
         recorder.keep(asked.earlier, asked.anew)

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from proctor.oracle.toolchains import mentions
+from proctor.oracle.toolchains import makes, mentions
 from proctor.oracle.toolchains.commands import (
     find_runner,
     is_interpreter,
@@ -51,10 +51,8 @@ _READ = re.compile(
 _SET = re.compile(r"(?<![\w$])(\w+)=([\w./-]+)")
 DATA = (".txt", ".out", ".csv", ".tsv", ".log", ".xml", ".html", ".golden", ".expected", ".stdout")
 """Endings of files that are compared with, and name no others."""
-_BUILDING = re.compile(r"[gm]?make|just|task|ninja|ant|tox|nox|rake|scons|doit|waf|mvnw?|gradlew?|cmake|invoke|inv")
-_TOLD = re.compile(
-    r"-[ft]|-[cbP]|--(?:file|makefile|justfile|taskfile|noxfile|rakefile|build-file|buildfile|collection)"
-)
+_BUILDING = re.compile(r"just|task|ninja|ant|tox|nox|rake|scons|doit|waf|mvnw?|gradlew?|cmake|invoke|inv")
+_TOLD = re.compile(r"-[bcfPt]|--(?:file|justfile|taskfile|noxfile|rakefile|build-?file|collection)")
 """Programs that run what a build file says, and options with which they are told of one."""
 _OF_CARGO = frozenset({"--bin", "--example", "-p", "--package"})
 
@@ -85,9 +83,13 @@ def _below(bases: Iterable[str], names: Collection[str]) -> set[str]:
 
 def _lines(argv: Sequence[str]) -> Iterator[str]:
     """The words of an argv that are commands of a shell, or may be."""
-    shell = next((at for at, word in enumerate(argv) if _SHELL.fullmatch(posixpath.basename(word))), len(argv))
+    shell = next((at for at, word in enumerate(argv) if _is_shell(word)), len(argv))
     code = next((at + 1 for at, word in enumerate(argv) if at > shell and _SHELL_CODE.fullmatch(word)), None)
     yield from (word for at, word in enumerate(argv) if at == code or " " in word or "\n" in word)
+
+
+def _is_shell(word: str) -> bool:
+    return bool(_SHELL.fullmatch(posixpath.basename(word)))
 
 
 def _commands(argv: Sequence[str], depth: int) -> Iterator[list[str]]:
@@ -96,7 +98,7 @@ def _commands(argv: Sequence[str], depth: int) -> Iterator[list[str]]:
     while words and words[0] in _KEYWORDS:
         words.pop(0)
     yield words
-    other = next((at for at, word in enumerate(argv) if is_interpreter(word) and not _SHELL.fullmatch(word)), len(argv))
+    other = next((at for at, word in enumerate(argv) if is_interpreter(word) and not _is_shell(word)), len(argv))
     code = {word for option, word in pairwise(argv[other:]) if _CODE_OPTION.fullmatch(option)}
     for line in _lines(argv) if depth else ():
         for inner in _split(line) if line not in code else ():
@@ -173,6 +175,7 @@ def _build_files(words: Sequence[str]) -> Iterator[str]:
     program = posixpath.basename(words[min(program_at(words), len(words) - 1)]) if words else ""
     if program in ("invoke", "inv") or ("-m", "invoke") in pairwise(words):
         yield from ("tasks.py", "tasks/*.py")
+    yield from makes.files(words)
     if _BUILDING.fullmatch(program):
         parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
         yield from (value for option, value in pairwise(parts) if _TOLD.fullmatch(option))
