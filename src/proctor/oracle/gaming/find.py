@@ -102,5 +102,5 @@ def _skipping(change: Change) -> Iterator[Found]:
         if text.startswith(
             ("pytest.skip(", "pytest.xfail(", "raise unittest.SkipTest", "raise SkipTest", "raise pytest.skip")
         ):
-            why = "a source leaves the test that runs it"
+            why = "the source skips or ends the test that runs it"
             yield found_in(change, Gaming.SKIP, Weight.TAMPERING, number, why)
