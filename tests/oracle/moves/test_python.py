@@ -190,6 +190,15 @@ def test_what_did_not_pass_or_was_there_before_stands_for_nothing() -> None:
     assert stand_ins(twice, MOVED, [*gone, "test_b.py::test_speed"], new).keys() == set(gone)
 
 
+def test_an_id_is_that_of_the_file_that_it_names_and_of_no_other_like_it() -> None:
+    before = {**HERE, "tests/unit/test_all.py": "def test_speed():\n    pass\n"}
+    after = {**before, "all/test_all.py": TEST, "unit/test_all.py": TEST}
+    del after["test_all.py"]
+    gone = ["test_all.py::test_speed"]
+    assert stand_ins(before, after, gone, ["tests/unit/test_all.py::test_speed"]) == {}
+    assert stand_ins(before, after, gone, ["all/test_all.py::test_speed"]).keys() == set(gone)
+
+
 def test_a_module_of_the_same_name_beside_the_tests_is_another_one() -> None:
     gone, new = ["test_all.py::test_speed"], ["tests/unit/test_all.py::test_speed"]
     assert stand_ins(HERE, {**MOVED, "tests/unit/calc.py": STUB}, gone, new) == {}

@@ -114,8 +114,16 @@ def _by_id(ids: Iterable[str], modules: Mapping[str, Module], tree: Tree) -> dic
     for id in ids:
         hits = [test for test in tests if _is_of(test, id, tree)]
         exact = [test for test in hits if _is_exact(test, id, tree)]
-        found[id] = exact or hits
+        there = [test for test in hits if test.path == id.partition("::")[0]]
+        found[id] = exact or (there if _has_file(id, tree) else hits)
     return found
+
+
+def _has_file(id: str, tree: Tree) -> bool:
+    """Whether a tree has the very file that an id names."""
+    path, _, inside = id.partition("::")
+    parts = path.split(".") if not inside else []
+    return path in tree.paths or any("/".join(parts[:end]) + ".py" in tree.paths for end in range(1, len(parts)))
 
 
 def _is_exact(test: Test, id: str, tree: Tree) -> bool:
