@@ -6,15 +6,15 @@ from msgspec.structs import replace
 
 from proctor.journal import checks
 from proctor.journal import events as ev
-from proctor.journal.state import State
+from proctor.journal.state import RequestState, State, TaskState
 from proctor.tui.app import farewell
-from proctor.tui.panels import banner, drift, keys
+from proctor.tui.panels import banner, budget, drift, keys, tasks
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain
-from proctor.words import DROPPED, Dimension, Light, Rule, SessionStatus, TaskStatus
+from proctor.words import DROPPED, CheckpointKind, Dimension, Light, RequestKind, Rule, SessionStatus, TaskStatus
 
 from .test_checks import ROW, measured
-from .test_panels import ALL_KEYS, a_state, a_view, offered_in
+from .test_panels import ALL_KEYS, NOW, a_state, a_view, kept, offered_in
 
 CALM = {Dimension.COST: ev.Figure(1_000_000)}
 
@@ -23,6 +23,49 @@ def footer(state: State, room: int) -> str:
     view = a_view(state)
     offered = {verb: ALL_KEYS[verb] for verb in offered_in(view)}
     return plain(keys.footer(offered, room, first=keys.matters(view)))
+
+
+def condition(state: State, *, starting: bool = False) -> str:
+    said = banner.banner(a_view(state), starting=starting)
+    return "\n".join(map(plain, banner.panel(said, 76, ALL_KEYS, 4))) if said else ""
+
+
+def test_who_paused_is_said_first_and_what_went_back_by_itself_after_it() -> None:
+    back = ev.RolledBack(safety="c4", target="c2", way="failed_verdict", changed=14)
+    checkpoints = (*a_state().checkpoints, kept("c4", CheckpointKind.SAFETY))
+    paused = a_state(status=SessionStatus.PAUSED, why="operator", rollbacks=(back,), checkpoints=checkpoints)
+    first, then, *_ = condition(paused).split("\n")
+    assert (first, then[:52]) == ("Paused by you", "before that, after a failed verdict: rolled back to ")
+    by_hand = replace(paused, rollbacks=(replace(back, way="rollback"),))
+    assert condition(by_hand).startswith("Rolled back to task 1")
+
+
+def test_while_a_supervisor_is_on_its_way_the_rest_is_what_was() -> None:
+    parked = a_state(status=SessionStatus.PARKED, why="budget:tokens")
+    said = condition(parked, starting=True)
+    assert said.startswith("Starting: ")
+    assert "It was parked: tokens used up." in said
+    assert "p " not in said.split("\n")[-1]
+    assert not condition(a_state(), starting=True).startswith("Starting"), "it goes on already"
+
+
+def test_a_task_that_needs_a_person_says_why_and_when_that_is_asked() -> None:
+    why = "its check passed before the work"
+    waiting = a_state(tasks=(TaskState(id=1, task="Count", status=TaskStatus.REVIEW, why=why),))
+    assert "asked at the end: its check passed" in " ".join(map(plain, tasks.tasks(a_view(waiting), 60)))
+    opened = ev.RequestOpened(id=4, request=RequestKind.REVIEW, what="x", task=1)
+    asked = replace(waiting, requests=(RequestState(id=4, at=NOW, opened=opened),))
+    assert "asked as #4: its check passed" in " ".join(map(plain, tasks.tasks(a_view(asked), 60)))
+
+
+def test_a_name_is_cut_where_its_room_ends() -> None:
+    long = a_state(tasks=(TaskState(id=1, task="Multiplication: mul returns the product", status=TaskStatus.DONE),))
+    assert plain(tasks.tasks(a_view(long), 34)[0]) == "✔ 1 Multiplication: mul r…  passed"
+
+
+def test_the_budget_opens_at_what_is_used_up() -> None:
+    parked = a_state(status=SessionStatus.PARKED, why="budget:tokens", used=CALM)
+    assert (budget.fullest(a_view(parked)), budget.fullest(a_view())) == (0, 1)
 
 
 def test_the_footer_keeps_what_there_is_reason_to_look_at() -> None:
@@ -51,6 +94,7 @@ def test_a_finished_session_names_what_measures_its_checks_or_what_they_miss() -
     done = a_state(status=SessionStatus.DONE)
     assert "`proctor audit /w` measures" in checks.hint(done, "/w")
     assert "`proctor audit" in farewell(a_view(done))
+    assert "`proctor audit` measures" in condition(done)
     assert "`proctor audit" not in farewell(a_view(a_state(status=SessionStatus.PARKED)))
     missed, caught = measured(ROW).state, measured(replace(ROW, caught=100)).state
     assert missed is not None

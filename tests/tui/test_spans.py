@@ -66,6 +66,11 @@ def test_a_folded_text_is_all_there(text: str, room: int, times: int) -> None:
     assert all(width(line(row)) <= room for row in rows)
 
 
+def test_in_ascii_a_cut_is_two_dots_and_an_estimate_is_not() -> None:
+    said = [plain(ascii_only(line(text))) for text in ("tests/test_mu…", "N note …", "… and", "7 % ~", "…")]
+    assert said == ["tests/test_m..", "N note..", "..and", "7 % ~", "."]
+
+
 @given(of=LINES)
 def test_ascii_keeps_every_width(of: Line) -> None:
     assert plain(ascii_only(of)).isascii()

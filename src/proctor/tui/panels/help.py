@@ -40,7 +40,7 @@ def _key(key: str, said: str, command: str, room: int) -> list[Line]:
     rows = wrap(said, max(10, (58 if wide else room) - 12), 3)
     found = [line((f"  {key:<9} ", Role.STRONG), (rows[0], Role.TEXT))]
     if command and wide:
-        found[0] = line(found[0], " " * (45 - len(rows[0])), (f"  {command}", Role.DIM))
+        found[0] = line(found[0], " " * (46 - len(rows[0])), (f"  {command}", Role.DIM))
     return found + [line(" " * 12, (row, Role.TEXT)) for row in rows[1:]]
 
 
