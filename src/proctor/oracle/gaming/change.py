@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 from proctor.words import Gaming, TamperKind, Weight
@@ -28,6 +28,10 @@ _TEST_FOLDERS = frozenset({"test", "tests", "testing", "__tests__", "spec", "spe
 _TEST_NAME = re.compile(
     r"(?:test_.*|.*_tests?|conftest|tests|testing|test_?utils?|testutils?)\.py|.*[.-](?:test|spec|cy)\.[cm]?[jt]sx?|.*_test\.(?:go|rs)|tests?\.rs"
 )
+
+
+_MARK = "#[cfg(test)]"
+_ITEM = re.compile(r"\s*[^\s#]")
 
 
 class Language(StrEnum):
@@ -210,6 +214,34 @@ def is_test(path: str) -> bool:
     """Whether a file is there for tests: by its name or the folder that it lies in."""
     pure = PurePosixPath(path)
     return bool(_TEST_NAME.fullmatch(pure.name)) or not _TEST_FOLDERS.isdisjoint(pure.parts[:-1])
+
+
+@lru_cache(maxsize=64)
+def tests_in(text: str, language: Language) -> frozenset[int]:
+    """The lines, from 1, of a source in Rust that belong to its tests: `#[cfg(test)]` and what stands below it."""
+    inside = set[int]()
+    lines = text.splitlines() if language is Language.RUST and _MARK in text else []
+    for at, line in enumerate(lines):
+        if not line.lstrip().startswith(_MARK) or at + 1 in inside:
+            continue
+        depth = line[: len(line) - len(line.lstrip())]
+        below = range(at, len(lines))
+        first = next((n for n in below if lines[n].strip().rpartition("]")[2] or _ITEM.match(lines[n])), at)
+        closing = (n for n in range(first, len(lines)) if lines[n].startswith(depth + "}"))
+        end = first if lines[first].rstrip().endswith((";", "}")) else next(closing, len(lines))
+        inside |= set(range(at + 1, end + 2))
+    return frozenset(inside)
+
+
+def parts(text: str, language: Language) -> tuple[str, str]:
+    """A source without the tests in it, and those alone."""
+    inside = tests_in(text, language)
+    if not inside:
+        return text, ""
+    both: tuple[list[str], list[str]] = [], []
+    for number, line in enumerate(text.splitlines(), 1):
+        both[number in inside].append(line)
+    return "\n".join(both[0]), "\n".join(both[1])
 
 
 def squeezed(text: str) -> str:

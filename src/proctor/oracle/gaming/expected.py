@@ -16,7 +16,7 @@ from itertools import groupby
 
 from proctor.oracle.gaming import doctests, goldens
 from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
-from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.change import Change, Found, Language, found, tests_in
 from proctor.oracle.gaming.failed import Failing, failing
 from proctor.oracle.gaming.regions import LANGUAGES, Region, tests_of
 from proctor.oracle.gaming.rows import is_kind
@@ -312,8 +312,7 @@ def _sources(changes: Iterable[Change]) -> Sources:
     for change in changes:
         if change.is_test or goldens.is_golden(change.path) or is_kind(change.path):
             continue
-        for lines, text, to in ((change.removed, change.old, removed), (change.added, change.new, added)):
-            rust = change.language is Language.RUST
-            end = next((n for n, line in enumerate(text, 1) if line.strip() == "#[cfg(test)]"), 0) if rust else 0
-            to += [line for number, line in lines if not end or number < end]
+        for lines, text, to in ((change.removed, change.before, removed), (change.added, change.after, added)):
+            inside = tests_in(text or "", change.language)
+            to += [line for number, line in lines if number not in inside]
     return Sources("\n".join(removed), "\n".join(added))

@@ -19,7 +19,7 @@ from proctor.oracle.gaming import (
     replaced,
     runs,
 )
-from proctor.oracle.gaming.change import Change, Found, Language, spread
+from proctor.oracle.gaming.change import Change, Found, Language, is_test, parts, spread
 from proctor.oracle.gaming.change import found as found_in
 from proctor.oracle.gaming.moved import Moved
 from proctor.oracle.gaming.syntax import Shape, on_lines, parsed, shape
@@ -55,8 +55,11 @@ def look(
     work, by the ids of their runners. `examples`: some check runs those in the sources.
     """
     words = "\n".join(told)
-    known = "\n".join([words, *(change.before or "" for change in changes if not change.is_test)])
-    beside = _Beside(pytests.suite(list(changes)), Moved(changes), _gone(changes), answers.learned(tests or {}), known)
+    sources = {one.path: parts(one.before or "", one.language) for one in changes if not one.is_test}
+    asking = {path: text for path, text in (tests or {}).items() if is_test(path)}
+    wanted = answers.learned(asking | {path: inside for path, (_, inside) in sources.items() if inside})
+    known = "\n".join([words, *(source for source, _ in sources.values())])
+    beside = _Beside(pytests.suite(list(changes)), Moved(changes), _gone(changes), wanted, known)
     found = [finding for change in changes for finding in _of(change, beside)]
     found += replaced.look(changes, tests or {})
     found += helpers.look(changes, tests or {})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 
 from proctor.oracle.gaming import pyasserts
-from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.change import Change, Found, Language, found, tests_in
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.lines import blocks, leaves_early
 from proctor.oracle.gaming.patterns import CHECKS, COMMENT, HEAD
@@ -138,6 +138,5 @@ def _helpers(change: Change, text: str | None) -> dict[str, tuple[int, str]]:
         return (next(filter(None, match.groups())), line[match.end() :]) if match else None
 
     lines = usual(text or "", change.language).splitlines()
-    marked = [n for n, line in enumerate(lines) if line.strip() == "#[cfg(test)]"]
-    first = marked[-1] if marked and not change.is_test else 0
-    return blocks(enumerate(lines[first:], first + 1), begins)
+    inside = tests_in(text or "", change.language)
+    return blocks(((n, line) for n, line in enumerate(lines, 1) if not inside or change.is_test or n in inside), begins)

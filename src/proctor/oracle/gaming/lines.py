@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from proctor.oracle.gaming import subjects
-from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed
+from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed, tests_in
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.moved import Moved
 from proctor.oracle.gaming.patterns import (
@@ -122,9 +122,8 @@ def _applies(rule: Rule, change: Change, inside: bool) -> bool:
 
 def _in_tests(change: Change) -> Callable[[int], bool]:
     """Whether a line of the new file is a test's: by the file, and in Rust by the module below `#[cfg(test)]`."""
-    marks = [n for n, text in enumerate(change.new, 1) if text.strip() == "#[cfg(test)]"]
-    start = marks[-1] if marks and change.language is R else len(change.new) + 1
-    return lambda line: change.is_test or line > start
+    inside = tests_in(change.after or "", change.language)
+    return lambda line: change.is_test or line in inside
 
 
 def _skip(change: Change, number: int, line: str) -> Iterator[Found]:

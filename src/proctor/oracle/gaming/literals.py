@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -21,7 +21,7 @@ from proctor.oracle.gaming.answers import (
     is_uncommon,
     is_value,
 )
-from proctor.oracle.gaming.change import Change, Found, Language, found
+from proctor.oracle.gaming.change import Change, Found, Language, found, parts, tests_in
 from proctor.oracle.gaming.lookups import Entry, Listed, Lookup, Reader, beside
 from proctor.oracle.gaming.syntax import parsed, walk
 from proctor.oracle.gaming.tokens import Token, Value
@@ -62,8 +62,8 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
     """Answers of the tests in the new text of one source. `told` is what the worker was told and what was there."""
     if change.is_test or change.after is None or not (wanted.values or wanted.pairs or wanted.groups):
         return
-    known = f"{told}\n{change.before or ''}"
-    new = {number for number, _ in change.added}
+    known = f"{told}\n{parts(change.before or '', change.language)[0]}"
+    new = change.news - tests_in(change.after, change.language)
     if change.language is Language.PYTHON:
         tree = parsed(change.after)
         single = list(_in_python(tree, wanted, new)) if tree else []
@@ -71,9 +71,8 @@ def look(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
         sequences = pylookups.sequences(tree) if tree else iter(())
     elif change.language in (Language.SCRIPT, Language.GO, Language.RUST):
         reader = Reader(change.after, change.language)
-        single = list(_in_lines(change, wanted, reader.words))
-        lookups = list(reader.lookups(_last(change)))
-        sequences = reader.sequences(_last(change))
+        single = list(_in_lines(change, wanted, reader.words, new))
+        lookups, sequences = list(reader.lookups()), reader.sequences()
     else:
         return
     lookups += beside(_of_tests(sequences, wanted))
@@ -99,7 +98,7 @@ def in_table(change: Change, wanted: Answers, told: str) -> Iterator[Found]:
     if len(list(islice((match for match in beside if match[2].strip("'\"`") in firsts), _ENOUGH))) < _ENOUGH:
         return
     reader = Reader(text, change.language)
-    hits = [hit for one in reader.tables(len(change.new)) for hit in _of(one, wanted)]
+    hits = [hit for one in reader.tables() for hit in _of(one, wanted)]
     yield from _told(change, hits, f"{told}\n{change.before or ''}")
 
 
@@ -117,12 +116,6 @@ def _told(change: Change, hits: list[_Hit], known: str) -> Iterator[Found]:
         )
         words = tuple(str(value) for value in hit.values if is_uncommon(value))
         yield replace(found(change, Gaming.LITERAL, Weight.SUSPICION, hit.line, why), words=words)
-
-
-def _last(change: Change) -> int:
-    """The last line that is no test's."""
-    marks = [n for n, line in enumerate(change.new, 1) if line.strip() == "#[cfg(test)]"]
-    return marks[-1] if marks and change.language is Language.RUST else len(change.new)
 
 
 def _was_told(hit: _Hit, known: str) -> bool:
@@ -203,7 +196,7 @@ def _is_odd(value: Value) -> bool:
 # --- python ---------------------------------------------------------------------------------------
 
 
-def _in_python(tree: ast.Module, wanted: Answers, new: set[int]) -> Iterator[_Hit]:
+def _in_python(tree: ast.Module, wanted: Answers, new: Collection[int]) -> Iterator[_Hit]:
     """Values of the tests that are asked for, or returned, by themselves."""
     for node in walk(tree):
         if getattr(node, "lineno", 0) not in new:
@@ -225,14 +218,13 @@ def _is_data(value: Value) -> bool:
 # --- other languages, by line ---------------------------------------------------------------------
 
 
-def _in_lines(change: Change, wanted: Answers, words: Iterable[Token]) -> Iterator[_Hit]:
+def _in_lines(change: Change, wanted: Answers, words: Iterable[Token], new: Collection[int]) -> Iterator[_Hit]:
     """Values of the tests that are asked for, or given, by themselves."""
-    lines = dict(change.added)
     for word in words:
         value = word.literal
-        if value is None or word.line not in lines or value not in wanted.values:
+        if value is None or word.line not in new or value not in wanted.values:
             continue
-        line = lines[word.line][:1_000]
+        line = change.new[word.line - 1][:1_000]
         asks, gives = _ASKS.search(line), _GIVES.search(line)
         if is_uncommon(value) and not _SPEAKS.match(line) and (asks or (gives and _is_data(value))):
             yield _Hit(word.line, (value,))

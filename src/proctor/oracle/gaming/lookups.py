@@ -137,14 +137,12 @@ class Reader:
 
     # --- what sources answer ----------------------------------------------------------------------
 
-    def lookups(self, end: int) -> Iterator[Lookup]:
-        """What a source looks up, up to a line."""
+    def lookups(self) -> Iterator[Lookup]:
+        """What a source looks up."""
         chain, last = Lookup(is_sheer=True), -1
         asked: list[list[Value]] = [[]]
         span = ALL
         for at, word in enumerate(self.words):
-            if word.line > end:
-                break
             if word.literal is not None:
                 continue
             if word.text in _EQUAL and not word.text.startswith("!"):
@@ -176,7 +174,7 @@ class Reader:
             chain.default = self._default(last)
             asked, span = [[]], ALL
         yield chain
-        yield from self.tables(end)
+        yield from self.tables()
 
     def _narrowed(self, span: Span, at: int) -> Span:
         """What a comparison by order leaves of some numbers."""
@@ -238,12 +236,10 @@ class Reader:
         given = self._closed(at) if at > start else None
         return given[0] if given else None
 
-    def tables(self, end: int) -> Iterator[Lookup]:
+    def tables(self) -> Iterator[Lookup]:
         """Objects, maps, and lists of rows."""
         tables: dict[int, Lookup] = {}
         for at, word in enumerate(self.words):
-            if word.line > end:
-                break
             home = self.parent[at]
             if word.text == ":" and home >= 0 and at:
                 key, given = self._key(at - 1), self._closed(at + 1)
@@ -253,11 +249,9 @@ class Reader:
                 tables.setdefault(home, Lookup(is_table=True)).entries.append(Entry(word.line, row[:-1], row[-1:]))
         yield from tables.values()
 
-    def sequences(self, end: int) -> Iterator[Listed]:
+    def sequences(self) -> Iterator[Listed]:
         """Lists of literals, and texts that are lists."""
         for at, word in enumerate(self.words):
-            if word.line > end:
-                return
             if isinstance(word.literal, str):
                 yield word.line, fields(word.literal)
             elif word.text in _OPEN:

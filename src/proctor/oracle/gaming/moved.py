@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from proctor.oracle.gaming.asked import Asked
-from proctor.oracle.gaming.change import Change, Language
+from proctor.oracle.gaming.change import Change, Language, parts
 from proctor.oracle.gaming.regions import Region, tests_of
 from proctor.oracle.gaming.tokens import Token
 
@@ -33,8 +33,8 @@ class Moved:
                 words = region.words if name else frozenset()
                 self._gains.append((change.language, frozenset(gained), words))
             if not change.is_test:
-                had |= set(_defined(change.before or ""))
-                has |= set(_defined(change.after or ""))
+                had |= set(_defined(parts(change.before or "", change.language)[0]))
+                has |= set(_defined(parts(change.after or "", change.language)[0]))
         self._gone = had - has
 
     def is_asked(self, old: Region, new: Region | None = None) -> bool:
@@ -60,5 +60,5 @@ def _values(region: Region) -> Iterator[str]:
 
 
 def _defined(text: str) -> Iterator[str]:
-    """What a source, but for the tests in it, gives names."""
-    return (match[1] or match[2] for match in _DEFINED.finditer(text.partition("#[cfg(test)]")[0]))
+    """What a source gives names."""
+    return (match[1] or match[2] for match in _DEFINED.finditer(text))
