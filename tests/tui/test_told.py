@@ -124,6 +124,9 @@ def test_the_whole_of_a_request_has_all_that_the_dock_has() -> None:
     shown = "\n".join(request.whole(a_view(), RequestState(id=1, opened=asked, at=NOW)))
     for part in ("a; b", "task 3 · publish it", "2 things in it:", "- a", "shell · asked just now"):
         assert part in shown
+    long = "because " * 200 + "of this"
+    shown = "\n".join(request.whole(a_view(), RequestState(id=1, opened=replace(asked, why=long), at=NOW)))
+    assert "of this" in shown
 
 
 def test_no_line_of_the_help_is_cut() -> None:

@@ -26,6 +26,8 @@ MOST_PARTS = 12
 """Pieces of a request that are listed."""
 LONGEST = 4_000
 """Characters of a request that are looked at; longer ones say so."""
+WHOLE = 100_000
+"""Characters of its reason on the page that shows all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +232,13 @@ def _parts(tool: str, given: bytes) -> tuple[str, ...]:
     return parts(tool, msgspec.json.decode(given))
 
 
-def _why(view: View, request: RequestState) -> str:
+def _why(view: View, request: RequestState, most: int = 300) -> str:
     opened = request.opened
     said = []
     if opened.task is not None:
         task = view.state.task(opened.task) if view.state and not opened.tool else None
-        said.append(f"task {safe_line(str(opened.task), 12)}" + (f", {safe_line(task.task, 60)}" if task else ""))
+        name = f", {safe_line(task.task, most // 5)}" if task else ""
+        said.append(f"task {safe_line(str(opened.task), 12)}{name}")
     if opened.agent:
         said.append(f"sub-agent {safe_line(opened.agent, 24)}")
     figure = view.figures.get(opened.dimension) if opened.dimension else None
@@ -245,7 +248,7 @@ def _why(view: View, request: RequestState) -> str:
     if hunk and opened.why.startswith(hunk.partition("  ")[0]):
         pass  # it says what stands above the lines
     elif opened.why:
-        said.append(safe_line(opened.why, 300))
+        said.append(safe_line(opened.why, most))
     elif opened.dimension and figure and view.state and (limit := view.state.limit(opened.dimension)):
         said.append(f"{fmt.amount(opened.dimension, figure.used)} of {fmt.limit(opened.dimension, limit)} used")
     return " · ".join(said)
@@ -289,7 +292,8 @@ def whole(view: View, request: RequestState) -> list[str]:
     """All of a request, line by line and unsafe: what is asked, why, what it comes to, and every argument."""
     opened = request.opened
     found = [*subject(request)[1].split("\n"), ""]
-    found += [_why(view, request), ""] if _why(view, request) else []
+    why = _why(view, request, WHOLE)
+    found += [why, ""] if why else []
     if len(pieces := parts_of(request)) > 1:
         found += [f"{_counted(pieces)}:", *(f"- {piece}" for piece in pieces if piece != UNSURE), ""]
     asked = opened.tool or _titled(opened)
