@@ -70,8 +70,11 @@ def test_what_is_held_for_rows_to_come_is_there_for_them_when_the_disk_is_full(t
         assert is_full(short.value)
         journal.close()
         (tmp_path / "filler").unlink()
-        with Journal(tmp_path / "journal.db") as again:
-            assert again.state().seq == 21
+        with Reader(journal.path) as reader:
+            assert reader.state().seq == 21
+            with Journal(journal.path) as again:
+                again.hold(1 << 20)
+            assert not os.path.getsize(f"{journal.path}-wal"), "given back, though somebody reads"
     finally:
         subprocess.run(["umount", "-l", tmp_path], check=True)
 

@@ -200,9 +200,12 @@ class Journal(Reader):
         return super().state()
 
     def close(self) -> None:
-        """Once a commit that is under way in a thread is over."""
+        """Once a commit that is under way in a thread is over. What was held is given back, unless readers need it."""
         with self._writing:
             super().close()
+            with contextlib.suppress(sqlite3.Error):
+                self._pen.execute("PRAGMA busy_timeout = 100")
+                self._pen.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._pen.close()
 
     def append(self, *events: Event) -> st.State:

@@ -204,6 +204,8 @@ async def end(s: Session, desk: Desk, ending: Ending, trouble: str) -> int:
         s.log("retention", said)
     s.append(ev.SupervisorEnded(exit_code=ending.code))
     s.journal.snapshot()
+    if ending.why != "disk":  # who opens a closed journal needs room to read it
+        s.journal.close()
     return ending.code
 
 

@@ -16,8 +16,8 @@ from proctor.errors import Unrecoverable
 from proctor.sandbox import space
 from proctor.units import format_size
 
-RESERVE = 8 << 20
-"""Bytes kept in a file of our own, and given back when the disk is short; as many are kept for the journal alone."""
+RESERVED, RESERVE = "reserve", 8 << 20
+"""A file of our own, and the bytes that it keeps until the disk is short; as many are kept for the journal alone."""
 CLOCK_SLACK = 1.0
 """Seconds by which a file system's clock may be behind ours."""
 FASTEST = 4 << 30
@@ -51,6 +51,12 @@ def spare(folder: Path) -> int:
     return max(1, min(RESERVE, space.free(folder).bytes // 16))
 
 
+def release(state_dir: Path) -> None:
+    """Give back the room that was kept in a file."""
+    with contextlib.suppress(OSError):
+        (state_dir / RESERVED).unlink()
+
+
 def written_to(workspace: Path, state_dir: Path) -> tuple[Path, ...]:
     """Where a session writes."""
     return workspace, state_dir, Path(tempfile.gettempdir())
@@ -66,7 +72,7 @@ class Watch:
         self._workspace = workspace
         self._then = then or f"then `proctor resume {workspace}` goes on"
         self._growth = growth
-        self._reserve = state_dir / "reserve"
+        self._state_dir = state_dir
         self._hold()
         self._marks: dict[Path, space.Free] = {}
         devices = set()
@@ -154,13 +160,12 @@ class Watch:
     def _hold(self) -> None:
         """Keep some room for what is written at the end."""
         with contextlib.suppress(OSError):
-            fd = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(self._state_dir / RESERVED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
-                os.posix_fallocate(fd, 0, spare(self._reserve.parent))
+                os.posix_fallocate(fd, 0, spare(self._state_dir))
             finally:
                 os.close(fd)
 
     def release(self) -> None:
         """Give the room back, once what runs has ended."""
-        with contextlib.suppress(OSError):
-            self._reserve.unlink()
+        release(self._state_dir)

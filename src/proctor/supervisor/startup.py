@@ -26,7 +26,7 @@ from proctor.supervisor import freezing, policies, process, publish, report
 from proctor.supervisor.account import Account
 from proctor.supervisor.covers import MOST_EXPOSED
 from proctor.supervisor.desk import Desk
-from proctor.supervisor.disk import Watch, spare
+from proctor.supervisor.disk import Watch, release, spare
 from proctor.supervisor.papers import Papers
 from proctor.supervisor.session import Options, Session
 from proctor.supervisor.store import opened
@@ -55,7 +55,7 @@ async def open_session(
     journal = Journal(journal_path(folder))
     journal.hold(spare(folder))
     lock.name(journal.token)
-    with _parked_where_full(journal):
+    with _parked_where_full(journal, folder):
         plan = files.read_optional(workspace, contract.state.plan) or ""
         terms = Terms(contract, tasks.plan_revision(plan))
         revised = journal.state().contract not in ("", contract.hash)
@@ -70,12 +70,13 @@ async def open_session(
 
 
 @contextlib.contextmanager
-def _parked_where_full(journal: Journal) -> Iterator[None]:
+def _parked_where_full(journal: Journal, folder: Path) -> Iterator[None]:
     """What fails here for want of room leaves a session that is parked for it."""
     try:
         yield
     except Exception as error:
         if is_full(error):
+            release(folder)
             said = ev.Logged(text=str(error), room="disk")
             parked = ev.StatusChanged(status=SessionStatus.PARKED, why="disk")
             journal.append(said, parked, ev.SupervisorEnded(exit_code=ExitCode.UNRECOVERABLE))
