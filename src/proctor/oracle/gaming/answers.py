@@ -37,6 +37,12 @@ def is_value(value: object) -> TypeGuard[Value]:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
+def plain(value: Value) -> Value:
+    """The number that a text says, if it says one as it is said."""
+    is_number = isinstance(value, str) and len(value) < 20 and value.removeprefix("-").isdecimal() and value.isascii()
+    return int(value) if is_number and str(int(value)) == value else value
+
+
 @dataclass
 class Answers:
     """What tests expect of sources."""
@@ -49,7 +55,7 @@ class Answers:
 
     def pair(self, inputs: Iterable[object], answer: Iterable[object], group: str = "") -> None:
         """Learn that some inputs want an answer."""
-        given, wanted = frozenset(filter(is_value, inputs)), tuple(filter(is_value, answer))
+        given, wanted = frozenset(map(plain, filter(is_value, inputs))), tuple(map(plain, filter(is_value, answer)))
         if not (given and wanted) or len(self.pairs) >= _PAIRS or everybody_knows(given, wanted):
             return
         if group:

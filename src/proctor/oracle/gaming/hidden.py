@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
-from proctor.oracle.gaming.syntax import Shape, bound, called, dotted, parsed, reached, shape, walk
+from proctor.oracle.gaming.syntax import (
+    Shape,
+    bound,
+    called,
+    dotted,
+    imported,
+    named,
+    parsed,
+    reached,
+    said,
+    shape,
+    walk,
+)
 from proctor.words import Gaming, Weight
 
 _DECLARED = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -60,25 +72,35 @@ def _python(change: Change, gone: Collection[Shape]) -> Iterator[tuple[int, str]
     tree = parsed(change.after)
     if tree is None:
         return
-    names = bound(tree)
+    names, modules = bound(tree), imported(tree)
     for node in walk(tree):
-        if not isinstance(node, ast.Call) or not _RUNS.fullmatch(dotted(node)) or shape(node) in gone:
+        if not isinstance(node, ast.Call) or not _RUNS.fullmatch(_runs(node, names)) or shape(node) in gone:
             continue
         parts = list(islice(reached(node, names), _PARTS))
         lines = [line for part in parts if (line := getattr(part, "lineno", 0)) in change.news]
-        if lines and any(_unpacks(part, change) for part in parts):
-            yield lines[0], f"{called(node)} runs what is unpacked"
+        if lines and any(_unpacks(part, change, modules) for part in parts):
+            yield lines[0], "it runs what it unpacks"
 
 
-def _unpacks(node: ast.AST, change: Change) -> bool:
+def _runs(node: ast.Call, names: Mapping[str, ast.expr]) -> str:
+    """The name of what a call calls, also where that is said otherwise: `getattr(builtins, "exec")`."""
+    func = names.get(node.func.id, node.func) if isinstance(node.func, ast.Name) else node.func
+    if isinstance(func, ast.Call) and called(func) == "getattr" and len(func.args) > 1:
+        return said(func.args[1]) or ""
+    by_import = isinstance(func, ast.Attribute) and called(func.value) in ("__import__", "import_module")
+    return func.attr if by_import and isinstance(func, ast.Attribute) else dotted(func)
+
+
+def _unpacks(node: ast.AST, change: Change, modules: Mapping[str, str]) -> bool:
     """Whether a piece of syntax turns data into text or code."""
     if isinstance(node, ast.Call):
-        said = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
-        if called(node) == "decode" and isinstance(said, str):
-            return not _PLAIN.fullmatch(said.replace("_", "-"))
+        how = said(node.args[0]) if node.args else None
+        if called(node) == "decode" and how is not None:
+            return not _PLAIN.fullmatch(how.replace("_", "-"))
         if dotted(node) == "bytes":
             return any(isinstance(one, ast.List | ast.Tuple | ast.GeneratorExp | ast.ListComp) for one in node.args)
-        return bool(_UNPACKS.fullmatch(called(node))) or dotted(node) in _LOADS
+        name = next(named([dotted(node)], modules), dotted(node))
+        return bool(_UNPACKS.fullmatch(name.rpartition(".")[2] or called(node))) or name in _LOADS
     if isinstance(node, ast.Name):
         return node.id == "chr"
     if isinstance(node, ast.Slice):

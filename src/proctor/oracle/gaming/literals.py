@@ -20,9 +20,10 @@ from proctor.oracle.gaming.answers import (
     everybody_knows,
     is_uncommon,
     is_value,
+    plain,
 )
 from proctor.oracle.gaming.change import Change, Found, Language, found, parts, tests_in
-from proctor.oracle.gaming.lookups import Entry, Listed, Lookup, Reader, beside
+from proctor.oracle.gaming.lookups import Entry, Listed, Lookup, Reader, Span, beside
 from proctor.oracle.gaming.syntax import parsed, walk
 from proctor.oracle.gaming.tokens import Token, Value
 from proctor.words import Gaming, Weight
@@ -54,7 +55,7 @@ class _Hit:
     firm: bool = False
     """Whether it does not stand alone, or its numbers are none that settings have."""
     strong: bool = False
-    """Whether it says enough by itself: for one such number another one, or one of those that answer all that a test
+    """Whether it says enough by itself: such a number for another one, or one of those that answer all that a test
     asks."""
 
 
@@ -142,13 +143,14 @@ def _standing(value: Value) -> re.Pattern[str]:
 
 def _of(lookup: Lookup, wanted: Answers) -> Iterator[_Hit]:
     """The entries of a lookup that tests want; all of them where they answer all that a test asks."""
-    entries = [one for one in lookup.entries if not everybody_knows(one.asked, one.answer)]
+    known = (one for one in lookup.entries if not everybody_knows(one.asked, one.answer))
+    entries = [replace(one, asked=tuple(map(plain, one.asked)), answer=tuple(map(plain, one.answer))) for one in known]
     hits = [one for one in entries if wanted.wants(one.asked, one.answer)]
     is_most = len(hits) >= (_SHARE if lookup.is_table else _SOME) * len(lookup.entries)
     for one in hits:
         values = (*one.asked, *one.answer)
         are_odd = all(map(_is_odd, values))
-        alone = are_odd and len(values) == _ENOUGH
+        alone = len(one.answer) == 1 and _is_odd(one.answer[0]) and any(map(_is_odd, one.asked))
         if is_most or (alone and not lookup.is_table):
             yield _Hit(one.line, values, True, is_most and (len(hits) >= _ENOUGH or are_odd), alone)
     if not entries or lookup.is_table:
@@ -166,9 +168,13 @@ def _of(lookup: Lookup, wanted: Answers) -> Iterator[_Hit]:
 
 
 def _fits(one: Entry, given: frozenset[Value], answer: Answer) -> bool:
-    if one.span and one.answer == answer and all(map(_is_odd, answer)):
-        return any(not isinstance(value, str) and one.span[0] <= value <= one.span[1] for value in given)
-    return one.answer == answer and given.issuperset(one.asked)
+    if one.answer != answer or not one.span:
+        return one.answer == answer and given.issuperset(one.asked)
+    return all(map(_is_odd, answer)) and any(_is_in(value, one.span) for value in given)
+
+
+def _is_in(value: Value, span: Span) -> bool:
+    return not isinstance(value, str) and span[0] <= value <= span[1]
 
 
 def _answers_all(lookup: Lookup, entries: list[Entry], chosen: list[Entry], open_: list[Answer]) -> bool:

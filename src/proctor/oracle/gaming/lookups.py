@@ -141,18 +141,22 @@ class Reader:
         """What a source looks up."""
         chain, last = Lookup(is_sheer=True), -1
         asked: list[list[Value]] = [[]]
-        span = ALL
+        span, unequal = ALL, list[Value]()
         for at, word in enumerate(self.words):
             if word.literal is not None:
                 continue
-            if word.text in _EQUAL and not word.text.startswith("!"):
-                asked[-1] += [*self._values(at - 1), *self._values(at + 1)]
+            if word.text in _EQUAL:
+                values = [*self._values(at - 1), *self._values(at + 1)]
+                (unequal if word.text.startswith("!") else asked[-1]).extend(values)
             elif word.text in ("<", "<=", ">", ">="):
                 span = self._narrowed(span, at)
             elif word.text == "||":
                 asked.append([])
             elif word.text in ("if", "case", ";", "}"):
-                asked, span = [[]], ALL
+                asked, span, unequal = [[]], ALL, []
+            if unequal and word.text in ("{", ")"):
+                chain.entries += self._otherwise(at, unequal)
+                unequal = []
             ways: list[list[Value]] = []
             after = self._colon(at) if word.text == "case" else at
             if word.text == "case":
@@ -175,6 +179,12 @@ class Reader:
             asked, span = [[]], ALL
         yield chain
         yield from self.tables()
+
+    def _otherwise(self, at: int, unequal: list[Value]) -> list[Entry]:
+        """What is answered where a condition does not hold that asks for something else."""
+        first = self._answer(at)
+        rest = self._default(first[1]) if first else None
+        return [Entry(self.words[at].line, tuple(unequal), rest)] if rest else []
 
     def _narrowed(self, span: Span, at: int) -> Span:
         """What a comparison by order leaves of some numbers."""

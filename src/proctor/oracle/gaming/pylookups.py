@@ -21,24 +21,29 @@ _TESTS, _PARTS = 2, 100
 def lookups(tree: ast.Module) -> Iterator[Lookup]:
     """What a source looks up: by branches function by function, and in tables."""
     homes: list[ast.Module | Function] = [tree, *(node for node in walk(tree) if isinstance(node, FUNCTIONS))]
-    for home in homes:
-        lookup = Lookup(is_sheer=isinstance(home, FUNCTIONS))
-        for node in _inside(home):
-            if isinstance(node, ast.If | ast.IfExp):
-                body = node.body if isinstance(node, ast.IfExp) else _given(node.body)
-                lookup.entries += _entries(node.test, body)
-                if isinstance(node, ast.IfExp) and _differs(node.test):
-                    lookup.entries += _entries(node.test, node.orelse)
-            elif isinstance(node, ast.Match):
-                for case in node.cases:
-                    lookup.entries += _entries(case.pattern, _given(case.body))
-            elif (
-                isinstance(node, ast.Return) and not isinstance(node.value, ast.IfExp) and constants(node.value) is None
-            ):
-                lookup.is_sheer = False
-        lookup.default = _default(home.body)
-        yield lookup
+    yield from map(_branches, homes)
     yield Lookup(list(_reckoned(tree)))
+    yield from _tables(tree)
+
+
+def _branches(home: ast.Module | Function) -> Lookup:
+    lookup = Lookup(is_sheer=isinstance(home, FUNCTIONS), default=_default(home.body))
+    for node in _inside(home):
+        if isinstance(node, ast.If | ast.IfExp):
+            body, rest = (node.body, node.orelse) if isinstance(node, ast.IfExp) else (_given(node.body), None)
+            lookup.entries += _entries(node.test, body)
+            given = tuple(constants(rest) or ()) if rest else lookup.default
+            if given and _differs(node.test):
+                lookup.entries += [Entry(node.test.lineno, tuple(way), given) for way in ways(node.test) if way]
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                lookup.entries += _entries(case.pattern, _given(case.body))
+        elif isinstance(node, ast.Return) and not isinstance(node.value, ast.IfExp) and constants(node.value) is None:
+            lookup.is_sheer = False
+    return lookup
+
+
+def _tables(tree: ast.Module) -> Iterator[Lookup]:
     for node in walk(tree):
         rows: list[tuple[ast.AST | None, ast.AST]] = []
         if isinstance(node, ast.Dict):

@@ -15,6 +15,8 @@ from proctor.oracle.gaming.syntax import (
     called,
     documents,
     dotted,
+    imported,
+    named,
     on_lines,
     reached,
     shape,
@@ -29,8 +31,8 @@ _PROCTOR = re.compile(r"PROCTOR_[A-Z_]+|/run/proctor.*")
 _TESTLIKE = re.compile(r"(?:^|\W|_)(?:py)?tests?(?:$|\W|_)|unittest")
 _VARIABLES = {"CI", "GITHUB_ACTIONS", "CONTINUOUS_INTEGRATION", "TESTING", "TEST_MODE", "IS_TEST", "UNIT_TEST"}
 _READS = {"os.environ", "os.getenv", "environ", "getenv", "os.environ.get", "environ.get"}
-_STACKS = ("inspect.stack", "inspect.currentframe", "sys._getframe", "traceback.extract_stack", "stack", "currentframe")
-_LINES = {"code_context", "line", "co_consts", "getline", "getlines", "getsource", "getsourcelines", "findsource"}
+_STACKS = ("inspect.stack", "inspect.currentframe", "sys._getframe", "traceback.extract_stack")
+_LINES = {"code_context", "co_consts", "getline", "getlines", "getsource", "getsourcelines", "findsource"}
 """What gives the source of a caller, and not only its name and place."""
 _TESTS = re.compile(
     r"(?:.*[/\\.])?(?:tests|__tests__)(?:[/\\.].*)?|(?:.*[/\\])?(?:test_[\w*?]+|[\w*?]+_test|test\*)\.py"
@@ -52,14 +54,14 @@ def look(change: Change, new: ast.Module, gone: Collection[Shape]) -> Iterator[F
     if change.is_test or _BUILDS.fullmatch(change.path):
         return
     told: set[int] = set()
-    words, names = documents(new), bound(new)
+    words, names, modules = documents(new), bound(new), imported(new)
     for node in on_lines(new, change.added):
         line = getattr(node, "lineno", 0)
         if line in told or id(node) in words or shape(node) in gone:
             continue
         said = _asks(node)
-        if said is None and isinstance(node, ast.Call) and dotted(node) in _STACKS:
-            said = _caller(new, node)
+        if said is None and isinstance(node, ast.Call | ast.Attribute):
+            said = _caller(new, node, next(named([dotted(node)], modules), dotted(node)))
         if said is None and isinstance(node, ast.Call):
             said = _reads(new, node, names)
         if said is not None:
@@ -94,15 +96,18 @@ def _asks(node: ast.AST) -> tuple[Weight, str] | None:
     return None
 
 
-def _caller(tree: ast.Module, stack: ast.Call) -> tuple[Weight, str] | None:
+def _caller(tree: ast.Module, stack: ast.Call | ast.Attribute, name: str) -> tuple[Weight, str] | None:
     """Whether a function that looks at its callers looks for a test among them, or reads what they say."""
-    home = _home(tree, stack)
-    texts = (part.value for part in walk(home) if isinstance(part, ast.Constant) and isinstance(part.value, str))
-    if any(map(_TESTLIKE.search, texts)):
+    is_back = isinstance(stack, ast.Attribute) and stack.attr == "f_back"
+    if not is_back and not (isinstance(stack, ast.Call) and name in _STACKS):
+        return None
+    parts = list(walk(_home(tree, stack)))
+    texts = (part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    if not is_back and any(map(_TESTLIKE.search, texts)):
         return Weight.TAMPERING, "the code looks whether a test calls it"
-    if any(isinstance(part, ast.Attribute) and part.attr in _LINES for part in walk(home)):
-        return Weight.SUSPICION, "the code reads the source of what calls it"
-    return None
+    wanted = _LINES | {"line"} if name.endswith("extract_stack") else _LINES
+    used = {part.attr for part in parts if isinstance(part, ast.Attribute)} | set(map(called, parts))
+    return (Weight.SUSPICION, "the code reads the source of what calls it") if used & wanted else None
 
 
 def _home(tree: ast.Module, node: ast.expr) -> ast.AST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.pysubjects import STAND_INS, asked_of
@@ -15,6 +15,7 @@ from proctor.oracle.gaming.syntax import (
     called,
     dotted,
     imported,
+    named,
     own,
     parsed,
     shape,
@@ -38,10 +39,10 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
         return
     texts = [one.before for one in changes if one.is_test and one.language is Language.PYTHON]
     trees = map(parsed, (*texts, *(text for path, text in tests.items() if path.endswith(".py"))))
-    asked = {name for tree in trees if tree for name in _named(asked_of(tree), imported(tree))}
+    asked = {name for tree in trees if tree for name in named(asked_of(tree), imported(tree))}
     asked |= {name.rpartition(".")[0] for name in asked} - {""}
     for change, line, name, always in hits:
-        full, *_ = (*_named([name], imported(parsed(change.after))), "")
+        full, *_ = (*named([name], imported(parsed(change.after))), "")
         root = full.partition(".")[0]
         outside = not full or root in sys.stdlib_module_names or root in _LIBRARIES
         is_subject = bool({name, full} & asked)
@@ -49,14 +50,6 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
             weight = Weight.TAMPERING if is_subject else Weight.SUSPICION
             why = f"{name} is replaced for all tests that run with this file"
             yield found(change, Gaming.ASSERTION, weight, line, why)
-
-
-def _named(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
-    """Imported names, each with its module."""
-    for name in names:
-        first, _, rest = name.partition(".")
-        if first in known:
-            yield f"{known[first]}.{rest}" if rest else known[first]
 
 
 def _of(change: Change) -> Iterator[tuple[int, str, bool]]:

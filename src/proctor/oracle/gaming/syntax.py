@@ -119,6 +119,14 @@ def imported(tree: ast.Module | None) -> dict[str, str]:
     return names
 
 
+def named(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
+    """Imported names, each with its module."""
+    for name in names:
+        first, _, rest = name.partition(".")
+        if first in known:
+            yield f"{known[first]}.{rest}" if rest else known[first]
+
+
 def reached(node: ast.AST, names: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
     """The parts of an expression, and of what the names in it are given."""
     waiting, seen = [node], set[str]()
