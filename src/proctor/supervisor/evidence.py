@@ -218,7 +218,8 @@ def shown(s: Session) -> dict[str, Any]:
 def _said(found: Sequence[ev.Finding]) -> str:
     others = ", ".join(dict.fromkeys(one.kind.replace("_", " ") for one in found[1:]))
     more = f"; and {counted(len(found) - 1, 'finding')} more ({others})" if others else ""
-    return f"{found[0].where}: {findings.why(found[0])}{more}" if found else ""
+    first = ": ".join(filter(None, (found[0].where, findings.why(found[0])))) if found else ""
+    return f"{first}{more}"
 
 
 def is_open_conflict(s: Session, task: TaskState) -> bool:
