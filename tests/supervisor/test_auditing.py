@@ -24,7 +24,7 @@ from proctor.sandbox.plain import Plain
 from proctor.supervisor import auditing
 from proctor.supervisor.auditing import Auditor, Results, contradicted
 from proctor.supervisor.auditor import take
-from proctor.supervisor.terms import opened
+from proctor.supervisor.store import opened
 from proctor.supervisor.timeline import Timeline
 from proctor.words import CheckpointKind, Phase, TaskStatus, Verdict
 
