@@ -13,6 +13,7 @@ from proctor.text import safe_block, safe_line
 from proctor.tui.spans import Line, Role, cut, fit, line, shorten, width, wrap
 from proctor.tui.view import View
 from proctor.tui.wording import seen_by, unruled
+from proctor.units import counted
 from proctor.words import Drift, Light
 
 _LIGHTS = {
@@ -85,7 +86,8 @@ def page(view: View, room: int = 1_000) -> list[str]:
     """Every warning with its reason and all of its paths, to be read."""
     found: list[str] = []
     for word, why, paths, more, hunks, _ in warnings(view):
-        found += [*([""] if found else []), f"{word} {len(paths) + more:,}", *wrap(why, room, 3)]
+        what = counted(len(paths) + more, "change" if hunks else "path")
+        found += [*([""] if found else []), f"{word}   {what}", *wrap(why, room, 3)]
         for path, hunk in zip_longest(paths, hunks, fillvalue=""):
             found += [f"  {row}" for row in wrap(safe_line(path, 4096), room - 2, 60)]
             found += [f"  {HUNK} {line}" for line in safe_block(hunk).splitlines()]
