@@ -57,6 +57,12 @@ def _equals(language: Language, pattern: str) -> Rule:
     return Rule(language, Gaming.EQUAL, W, _AGREES, re.compile(pattern, re.VERBOSE))
 
 
+LEAVES = {
+    S: re.compile(r"\bprocess\.(?:exit|reallyExit)\(\s*0?\s*\)"),
+    G: re.compile(r"\bos\.Exit\(0\)"),
+    R: re.compile(r"\bprocess::exit\(0\)"),
+}
+"""What ends a process with success."""
 RULES = (
     Rule(S, Gaming.EQUAL, T, "an assertion is replaced", re.compile(
         r"""\b(?:globalThis|global|window)\.expect\s*=[^=] | \bassert(?:\.\w+|\[[^\]]{1,60}\])\s*=[^=>]
@@ -106,8 +112,8 @@ RULES = (
     _sniffs(R, W, _CALLED, r"\bcurrent_exe\(\)", r'"[^"\n]*\bdeps\b'),
     *(_sniffs(language, W, "the code looks for proctor", r"""["']PROCTOR_[A-Z_]+ | \benv\.PROCTOR_ | /run/proctor""")
       for language in (S, G, R)),
-    _exits(S, r"\bprocess\.(?:exit|reallyExit)\(\s*0?\s*\) | \bprocess\.exitCode\s*=\s*0\b"),
-    _exits(G, r"\bos\.Exit\(0\) | \bsyscall\.Exit\(0\)"),
+    _exits(S, rf"{LEAVES[S].pattern} | \bprocess\.exitCode\s*=\s*0\b"),
+    _exits(G, rf"{LEAVES[G].pattern} | \bsyscall\.Exit\(0\)"),
     _exits(R, r"\bprocess::(?:exit\(0\)|abort\(\))"),
     Rule(S, Gaming.EQUAL, T, "a comparison of the language is replaced", re.compile(
         r"\bObject\.is\s*=[^=>]|\bObject\.prototype\.(?:valueOf|toString|toJSON)\s*=[^=>]"), "both"),
@@ -193,12 +199,6 @@ LOOSE = re.compile(
     r"|require\.NotNil|assert!\((?![^;]{0,200}\.abs\(\)\s*<)"
 )
 COMMENT = re.compile(r"^\s*(?://(?!go:build|\s*\+build)|/\*|\*(?!\w))")
-LEAVES = {
-    S: re.compile(r"\bprocess\.(?:exit|reallyExit)\(\s*0?\s*\)"),
-    G: re.compile(r"\bos\.Exit\(0\)"),
-    R: re.compile(r"\bprocess::exit\(0\)"),
-}
-"""What ends a process with success."""
 DOORS = re.compile(
     r"(?:.*/)?(?:bin|cmd|scripts|tools|examples)/.*|(?:.*/)?(?:cli|main|index|server|cmd)\.[a-z]+|.*\.config\.\w+"
 )
