@@ -30,7 +30,7 @@ _BEFORE, _AFTER = r"(?<![\w@:/.-])(?:\./)?", r"(?![\w./-])"
 _SCRIPT = re.compile(rf"{_BEFORE}((?:[\w.-]+/)*[\w.-]+\.{_SUFFIX}){_AFTER}")
 _PROGRAM = re.compile(rf"{_BEFORE}((?:(?<=\./)|[\w.-]+/)(?:[\w.-]+/)*[\w-]+){_AFTER}")
 """One without a suffix, by its folder."""
-_EACH = re.compile(rf"{_BEFORE}((?:[\w.*-]+/)*[\w.-]*\*[\w.*-]*\.(?:sh|bash|bats)){_AFTER}")
+_EACH = re.compile(rf"(?<![*\w@:/.-])(?:\./)?((?:[\w.*-]+/)*[\w.*-]*\.(?:sh|bash|bats)){_AFTER}")
 """Those that a pattern stands for."""
 _SHELL, _PYTHON = re.compile(rb"#![^\n]*sh\b"), re.compile(rb"#![^\n]*(?:python|pypy)")
 _DATA = re.compile(rf"{_BEFORE}((?:[\w.-]+/)*[\w.-]+)(?![\w/-])")
@@ -85,6 +85,7 @@ _HELPS = re.compile(r"(?:.*_)?(?:helpers?|harness|assert(?:s|ions?)?|test_?(?:li
 _SHARED = re.compile(r"(?:.*_)?(?:utils?|common|lib|support|shared)(?:_.*)?")
 """Below the top; at the top it may be the work."""
 _STATEMENT = r"(?:await[ \t]+|(?:sys\.|process\.)?exit\(|raise SystemExit\()?"
+_MOST_MODULES = 500
 _MODULE_ENDS = (".py", "/__init__.py", ".js", ".mjs", ".cjs", ".ts", ".mts", "/index.js", "/index.ts", ".rb", ".pl", "")
 _QUOTED = re.compile(r"""["'](?:<rootDir>/|\./)([\w./-]+)["']""")
 
@@ -129,7 +130,8 @@ def places(folder: str, names: Iterable[str]) -> set[str]:
 def scripts(text: str, folder: str = "") -> set[str]:
     """The scripts of checks that commands in a file of a folder name, as places."""
     text = _ASKED.sub(" ", text)
-    names = [found for pattern in (_SCRIPT, _PROGRAM, _EACH) for found in pattern.findall(text)]
+    names = [found for pattern in (_SCRIPT, _PROGRAM) for found in pattern.findall(text)]
+    names += [found for found in _EACH.findall(text) if "*" in found]
     for module in (found.replace(".", "/") for found in _RUN_MODULE.findall(text)):
         names += [f"{module}.py", f"{module}/__main__.py"]
     return set(filter(is_of_checks, places(folder, names)))
@@ -179,7 +181,11 @@ def imported(text: str, folder: str = "") -> set[str]:
     """The modules that a check's script imports and that are of checks as well, or help it: whose calls are statements,
     so that nothing but their failing can matter."""
     found = set()
+    known: dict[str, set[str]] = {}
     for module, names in taken_in(text):
+        if module in known or len(known) < _MOST_MODULES:
+            known.setdefault(module, set()).update(names)
+    for module, names in known.items():
         own = {f"{place}{end}" for place in places(folder, [module]) for end in _MODULE_ENDS}
         found |= set(filter(is_of_checks, own))
         is_beside = _HELPS.fullmatch(module) or (folder and judges(f"{folder}/x") and _SHARED.fullmatch(module))
