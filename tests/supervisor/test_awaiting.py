@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,9 @@ def contract(tmp_path: Path) -> Contract:
         ("pytest -q -k mul", ""),
         ("pytest -q tests", ""),
         ("sh check.sh", ""),
-        ("sh -c true", ""),
+        ("sh -c 'pytest -q tests/test_mul.py'", "tests/test_mul.py"),
+        ("sh -c 'cd mul && pytest -q tests/test_mul.py'", ""),
+        ("python -m unittest discover", ""),
         ("go test ./mul", ""),
         ("ruff check mul.py", ""),
     ],
@@ -58,7 +61,9 @@ def contract(tmp_path: Path) -> Contract:
 def test_a_check_that_rests_on_what_is_not_there_is_named_with_what_to_do(
     contract: Contract, tmp_path: Path, run: str, lacks: str
 ) -> None:
-    said = told(tmp_path, contract, [("task 1", CheckFact(run=tuple(run.split()))), ("task 2", CheckFact(run=("ls",)))])
+    said = told(
+        tmp_path, contract, [("task 1", CheckFact(run=tuple(shlex.split(run)))), ("task 2", CheckFact(run=("ls",)))]
+    )
     begins = [f"task 1: the check rests on {lacks}, not there yet: "] if lacks else []
     assert [line[: len(begin)] for line, begin in zip(said, begins, strict=True)] == begins
     assert all(("keep the worker from writing" in line) is lacks.startswith("kept") for line in said)

@@ -60,10 +60,10 @@ def lacking(workspace: Path, check: CheckFact) -> Iterator[str]:
 
 
 def _commands(run: Sequence[str]) -> Iterator[list[str]]:
-    """A command, and what it may hand to a shell."""
+    """A command, and what it may hand to a shell, but for what that starts in another folder."""
     yield list(run)
     for word in run:
-        if " " in word:
+        if " " in word and "cd " not in word:
             try:
                 yield shlex.split(word)
             except ValueError:
@@ -86,7 +86,7 @@ def _module(workspace: Path, parts: Sequence[str]) -> str:
     for end in range(1, len(parts) + 1):
         place = "/".join(parts[:end])
         if not (workspace / place).is_dir():
-            return "" if end == 1 and len(parts) == 1 and not is_test(f"{place}.py") else f"{place}.py"
+            return f"{place}.py"
     return ""
 
 
