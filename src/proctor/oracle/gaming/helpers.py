@@ -10,8 +10,8 @@ from functools import cache
 from proctor.oracle.gaming import pyasserts
 from proctor.oracle.gaming.change import Change, Found, Language, found, tests_in
 from proctor.oracle.gaming.imports import usual
-from proctor.oracle.gaming.lines import blocks, leaves_early
-from proctor.oracle.gaming.patterns import CHECKS, COMMENT, HEAD
+from proctor.oracle.gaming.lines import blocks, leaves_early, titled
+from proctor.oracle.gaming.patterns import CHECKS, HEAD
 from proctor.oracle.gaming.syntax import Function, called, functions, parsed, shape, walk
 from proctor.words import Gaming, Weight
 
@@ -30,7 +30,6 @@ _HEADS = {
 _INSIDE = re.compile(r"^\s*#\[cfg\(test\)\]|^func\s[^\n]{0,200}\btesting\.(?:T|B|TB)\b", re.MULTILINE)
 """What stands for tests among sources."""
 _THROWS = re.compile(r"\bif\s*\([^;{}]{0,200}[!=]==?[^;{}]{0,200}\)\s*\{?\s*throw\b")
-_NEVER = re.compile(r"(?!)")
 _NO_MORE = "asserted for the tests that call it, and does so no more"
 
 
@@ -41,18 +40,21 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
     python = [one for one in known if one.language is Language.PYTHON]
     used = cache(lambda: _used([text for path, text in tests.items() if path.endswith(".py")]))
     more = sum(_more(one) for one in python if one.is_test)
+    trees = [tree for one in python if one.is_test and (tree := parsed(one.after))]
+    checks = [check for tree in trees for check in pyasserts.real(tree)]
+    asked = {called(part) for check in checks for part in walk(check) if part is not check}
     for change in python:
-        yield from _python(change, used, more if change.is_test else more + _more(change))
+        yield from _python(change, used, asked, more if change.is_test else more + _more(change))
     others = [one for one in known if one.language in _HEADS and (one.is_test or _INSIDE.search(one.after or ""))]
-    more = sum(_count(one, one.after) - _count(one, one.before) for one in others)
+    more = sum(map(_gains, others))
     for change in others:
         yield from _lines(change, more)
 
 
 def _more(change: Change) -> int:
-    """How many assertions more a Python file has than it had."""
-    had, has = (len(pyasserts.real(tree)) if (tree := parsed(text)) else 0 for text in (change.before, change.after))
-    return has - had
+    """How many assertions more the functions of a Python file have than they had; what is new does not count."""
+    was, now = (dict(functions(tree)) if (tree := parsed(text)) else {} for text in (change.before, change.after))
+    return sum(len(pyasserts.real(now[name])) - len(pyasserts.real(was[name])) for name in was.keys() & now.keys())
 
 
 def _used(texts: Iterable[str]) -> frozenset[str]:
@@ -68,7 +70,9 @@ def _used(texts: Iterable[str]) -> frozenset[str]:
     )
 
 
-def _python(change: Change, used: Callable[[], Collection[str]], more: int) -> Iterator[Found]:
+def _python(change: Change, used: Callable[[], Collection[str]], asked: Collection[str], more: int) -> Iterator[Found]:
+    """Functions of a Python file. Tests assert on what those that are `asked` give; `used` are called for nothing else
+    than their failure."""
     old, new = parsed(change.before), parsed(change.after)
     if old is None or new is None:
         return
@@ -83,7 +87,7 @@ def _python(change: Change, used: Callable[[], Collection[str]], more: int) -> I
         if change.is_test:
             yield from pyasserts.early(change, node, {shape(part) for part in walk(twin)}, name)
         is_mild = not change.is_test or pyasserts.calls(node) - pyasserts.calls(twin)
-        if more < 0 and not pyasserts.real(node):
+        if more < 0 and not pyasserts.real(node) and node.name not in asked:
             weight = Weight.SUSPICION if is_mild else Weight.TAMPERING
             yield found(change, Gaming.ASSERTION, weight, node.lineno, f"{name} {_NO_MORE}")
         elif more <= 0 and not is_mild and pyasserts.real(node) and had - has & _given(node):
@@ -112,20 +116,25 @@ def _lines(change: Change, more: int) -> Iterator[Found]:
         (_, had), (line, has) = old[name], new[name]
         if checks.search(had) and not leaves_early(had, checks) and leaves_early(has, checks):
             yield found(change, Gaming.ASSERTION, Weight.TAMPERING, line, f"{name} leaves before what it asserts")
-        elif more < 0 and _can_fail(had, change.language) and not _can_fail(has, change.language):
+        elif more < 0 and _fails(had, change) and not _fails(has, change):
             calls = {*re.findall(r"(\w+)!?\s*\(", has)} - {*re.findall(r"(\w+)!?\s*\(", had)}
             weight = Weight.SUSPICION if calls else Weight.TAMPERING
             yield found(change, Gaming.ASSERTION, weight, line, f"{name} {_NO_MORE}")
 
 
-def _can_fail(body: str, language: Language) -> bool:
-    return bool(CHECKS[language].search(body)) or (language is Language.SCRIPT and bool(_THROWS.search(body)))
+def _gains(change: Change) -> int:
+    """The same of a file in another language."""
+    was, now = (
+        titled(change, usual(text or "", change.language).splitlines()) | _helpers(change, text)
+        for text in (change.before, change.after)
+    )
+    return sum(_fails(now[name][1], change) - _fails(was[name][1], change) for name in was.keys() & now.keys())
 
 
-def _count(change: Change, text: str | None) -> int:
-    checks, throws = CHECKS[change.language], _THROWS if change.language is Language.SCRIPT else _NEVER
-    lines = (line[:1_000] for line in usual(text or "", change.language).splitlines())
-    return sum(len(checks.findall(line)) + len(throws.findall(line)) for line in lines if not COMMENT.match(line))
+def _fails(body: str, change: Change) -> int:
+    """How often a function may fail on purpose."""
+    throws = _THROWS.findall(body) if change.language is Language.SCRIPT else ()
+    return len(CHECKS[change.language].findall(body)) + len(throws)
 
 
 def _helpers(change: Change, text: str | None) -> dict[str, tuple[int, str]]:

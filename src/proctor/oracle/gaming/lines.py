@@ -168,7 +168,7 @@ def _builds(tags: str) -> bool:
 
 def _still_asserts(change: Change, name: str) -> bool:
     """Whether a test that is to end in a panic asserts as before: then its failure is what it asks for."""
-    old, new = (_tests(change, lines).get(name, (0, ""))[1].partition("#[")[0] for lines in (change.old, change.new))
+    old, new = (titled(change, lines).get(name, (0, ""))[1].partition("#[")[0] for lines in (change.old, change.new))
     return "panic!(" in new or ("assert" in new and "assert" in old)
 
 
@@ -228,7 +228,7 @@ def _blocks(change: Change, moved: Moved) -> Iterator[Found]:
     if not (change.is_test or change.language is R) or change.before is None:
         return
     was, now = (usual(text or "", change.language).splitlines() for text in (change.before, change.after))
-    old, new = _tests(change, was), _tests(change, now)
+    old, new = titled(change, was), titled(change, now)
     checks = CHECKS[change.language]
     total = sum(len(checks.findall(text)) for text in now) - sum(len(checks.findall(text)) for text in was)
     for name, (line, body) in new.items():
@@ -292,7 +292,7 @@ def _turns_back(body: str, checks: re.Pattern[str]) -> int:
     return sum(not any(_WHERE.search(line) for line in lines[max(0, at - _NEAR) : at + 1]) for at in back)
 
 
-def _tests(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:
+def titled(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:
     """The tests of a file by title: where each begins, and its text up to the next."""
     marked = change.language is not R
 
