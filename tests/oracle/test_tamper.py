@@ -59,7 +59,13 @@ def test_honest_work_is_no_tampering(project: Project, tree: Path) -> None:
 def test_what_caches_say_was_done_is_dropped_without_a_word(project: Project, tree: Path) -> None:
     project.write("tests/data/.ninja_log", "data of a test\n")
     refreeze(project, tree, "tests")
-    for path in (".task/checksum/lint", "web/.eslintcache", ".mypy_cache/3.11/a.json", "a.tsbuildinfo", "build/.ninja_log"):
+    for path in (
+        ".task/checksum/lint",
+        "web/.eslintcache",
+        ".mypy_cache/3.11/a.json",
+        "a.tsbuildinfo",
+        "build/.ninja_log",
+    ):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text("x = 1\n")
     assert undo(tree, project.frozen) == ()
