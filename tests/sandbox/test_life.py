@@ -203,7 +203,8 @@ def test_cpu_time_counts_processes_that_are_gone(backend: Backend, policy: Polic
 
 
 def test_descriptors_are_given_back(backend: Backend, policy: Policy) -> None:
-    start(backend, policy, "true").close()
+    for one in (backend, choose("bwrap")):
+        start(one, policy, "true").close()  # the first of each keeps what all of them share
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         start(backend, policy, "true").close()
