@@ -155,10 +155,13 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
 
 
 def _is_of_new_tests(path: str, content: Callable[[], bytes], frozen: Frozen) -> bool:
-    """Whether a file gives fixtures to tests beside and below it, all of them new, and does nothing else."""
+    """Whether a file gives fixtures to tests beside and below it, all of them new, and does nothing else; or nothing at
+    all, whatever stands beside it."""
     folder, _, name = path.rpartition("/")
-    if name != "conftest.py" or any(f"{tested}/".startswith(f"{folder}/".lstrip("/")) for tested in frozen.tested):
+    if name != "conftest.py":
         return False
+    if any(f"{tested}/".startswith(f"{folder}/".lstrip("/")) for tested in frozen.tested):
+        return fixtures.says_nothing(content())
     return fixtures.gives_fixtures_only(content())
 
 
