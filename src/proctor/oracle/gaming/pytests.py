@@ -66,7 +66,7 @@ def look(change: Change, old: ast.Module | None, new: ast.Module | None, all_tes
     """What a change does to the tests of one test file."""
     before = dict(_tests(old))
     after = dict(_tests(new))
-    twins = _twins(before, after)
+    twins = _twins(before, after, all_tests.gone)
     if new is not None:
         yield from _module_skips(change, old, new)
         changed = {name: node for name, node in after.items() if not _is_same(node, twins.get(name))}
@@ -91,16 +91,24 @@ def _tests(tree: ast.Module | None) -> Iterator[tuple[str, Function]]:
     return ((name, node) for name, node in functions(tree) if _is_test(name)) if tree else iter(())
 
 
-def _twins(before: dict[str, Function], after: dict[str, Function]) -> dict[str, Function]:
-    """For each test the one it was: of the same name, or of another that is gone but with the same body."""
+def _twins(before: dict[str, Function], after: dict[str, Function], gone: set[str]) -> dict[str, Function]:
+    """For each test the one it was: of the same name, or of another that is gone but with the same body. A test of what
+    is `gone` from the sources went with that, whatever is called like it."""
     bodies = {shape(node.body): node for name, node in before.items() if name not in after}
-    short = {name.rpartition(".")[2]: node for name, node in before.items() if name not in after}
+    short = {name.rpartition(".")[2]: node for name, node in before.items()
+             if name not in after and gone.isdisjoint(_names(node))}  # fmt: skip
     twins = {}
     for name, node in after.items():
         twin = before.get(name) or short.get(name.rpartition(".")[2]) or bodies.get(shape(node.body))
         if twin is not None:
             twins[name] = twin
     return twins
+
+
+def _names(node: ast.AST) -> set[str]:
+    """The names in a piece of syntax, and those of attributes."""
+    return {part.id if isinstance(part, ast.Name) else part.attr for part in walk(node)
+            if isinstance(part, ast.Name | ast.Attribute)}  # fmt: skip
 
 
 # --- left out -------------------------------------------------------------------------------------
@@ -236,9 +244,7 @@ def _removed(
     gone = []
     for name, node in before.items():
         moved = name.rpartition(".")[2] in tests.after or shape(node.body) in tests.bodies | here
-        used = {part.id for part in walk(node) if isinstance(part, ast.Name)}
-        used |= {part.attr for part in walk(node) if isinstance(part, ast.Attribute)}
-        if not (id(node) in kept or moved or used & tests.gone):
+        if not (id(node) in kept or moved or _names(node) & tests.gone):
             gone.append((node.lineno, name))
     if gone:
         line, name = min(gone)
