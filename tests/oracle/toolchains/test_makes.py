@@ -122,3 +122,25 @@ def test_what_a_worker_built_or_placed_does_not_stand_in_for_a_recipe(tmp_path: 
     assert (tree / "main.o").read_text() == "good"
     assert (tree / "new.pb").read_text() == "the work"
     assert (tree / "old.pb").stat().st_mtime > 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SUITES := $(shell echo a.ok)\ncheck: $(SUITES)\n$(SUITES): app.sh\n\tsh app.sh && touch $@\n",
+        "define suite\n$(1).ok: app.sh\n\tsh app.sh && touch $$@\ncheck: $(1).ok\nendef\n"
+        "check:\n$(foreach s,a,$(eval $(call suite,$(s))))\n",
+    ],
+)
+def test_nor_for_one_whose_name_only_a_run_knows(tmp_path: Path, text: str) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "Makefile").write_text(text)
+    (tree / "app.sh").write_text("exit 1\n")
+    frozen = freeze(tree, tmp_path / "oracle", [], [["make", "check"]])
+    (tree / "app.sh").write_text("exit 2\n")
+    (tree / "a.ok").write_text("")
+    (tree / "new.py").write_text("the work")
+    disown(tree, frozen)
+    assert subprocess.run(["make", "-s", "check"], cwd=tree, capture_output=True, check=False).returncode
+    assert (tree / "new.py").read_text() == "the work"

@@ -39,6 +39,9 @@ _BRINGS = re.compile(
 )
 """A line of a recipe that only makes a folder, or fetches or installs something: what is there is as good, and in a
 check most of them could not be done again."""
+_ANY = "*"
+"""A target of which only a run knows the name: any new file may be one."""
+_WRITES_RULES = re.compile(rb"\$[({]eval\b")
 _BUILT_IN = tuple(f"%.o: %.{end}" for end in ("c", "cc", "cpp", "C", "s", "S")) + tuple(
     f"%: %.{end}" for end in ("o", "c", "cc", "cpp", "C", "sh")
 )
@@ -185,6 +188,8 @@ def goals(data: bytes) -> Iterator[str]:
 def products(data: bytes) -> Iterator[str]:
     """What other rules make, each as `target: sources`; with nothing behind the colon it rests on nothing."""
     found = rules(data)
+    if _WRITES_RULES.search(data) or any(rule.works and "\0" in name for rule in found for name in rule.targets):
+        yield f"{_ANY}: ?"
     free = [target for rule in found if rule.works and not rule.sources for target in rule.targets if "%" in target]
     for name in {name for rule in found for name in rule.sources if _NAME.fullmatch(name)}:
         if any(target != "%" and _stem(target, name) for target in free):
@@ -253,6 +258,7 @@ class Products:
         )
         self._likely = re.compile(likely or r"(?!)")
         self._any = any(target == "%" for target, _ in self._made)
+        self._all = any(target == _ANY for target, _ in self._made)
 
     def is_asked_for(self, folder: str) -> bool:
         """Whether a goal is called like a folder, and a pattern makes it from nothing."""
@@ -261,9 +267,9 @@ class Products:
 
     def rests_on(self, path: str, stands: Callable[[str], bool]) -> bool | None:
         """Whether what makes a file has sources; None if nothing does that these say. `stands` tells of other files."""
+        found = True if self._all else None
         if not self._likely.fullmatch(path) and not (self._any and "." not in path.rpartition("/")[2]):
-            return None
-        found: bool | None = None
+            return found
         for target, sources in self._made:
             folder, slash, name = path.rpartition("/") if "/" not in target and "%" in target else ("", "", path)
             stem = _stem(target, name) if "%" in target else ""
