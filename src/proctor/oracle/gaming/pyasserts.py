@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from proctor.oracle.gaming import pysubjects, tolerances
+from proctor.oracle.gaming import tolerances
 from proctor.oracle.gaming.change import Change, Found, found
 from proctor.oracle.gaming.syntax import Function, Shape, called, dotted, functions, is_true, same, shape, walk
 from proctor.words import Gaming, Weight
@@ -41,7 +41,6 @@ def look(
             why = f"{name} had {len(had)} assertions and has {len(real)}"
             yield found(change, Gaming.ASSERTION, Weight.SUSPICION, node.lineno, why)
         yield from _looser(change, node, twin, name)
-    yield from pysubjects.look(change, old, new, tests, twins)
 
 
 def total(tests: Iterable[Function]) -> int:

@@ -1,12 +1,13 @@
-"""Whether a Python test still asks what it was written for: the function it asserts on, replaced inside the test."""
+"""Whether a Python test still asks what it was written for: the function it asserts on, replaced or helped out in the
+test."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Set
 
 from proctor.oracle.gaming.change import Change, Found, found
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, called, dotted, imported, shape, walk
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, called, dotted, imported, same, shape, walk
 from proctor.words import Gaming, Weight
 
 STAND_INS = (
@@ -23,25 +24,38 @@ _PATCHES = ("patch", "object", "setattr", "setitem")
 
 
 def look(
-    change: Change, old: ast.Module | None, new: ast.Module, tests: dict[str, Function], twins: dict[str, Function]
+    change: Change,
+    old: ast.Module | None,
+    new: ast.Module,
+    tests: dict[str, Function],
+    twins: dict[str, Function],
+    *,
+    gone: Set[str],
 ) -> Iterator[Found]:
-    """What stands in, in changed tests or in their file, for a function that tests asked for and still ask for."""
+    """What stands in, in changed tests or in their file, for a function that tests asked for and still ask for, or
+    helps its answers out. `gone` are names that the sources have no more."""
     if old is None:
         return
     known = {shape(part) for part in walk(old) if isinstance(part, ast.stmt | ast.Call)}
     names = imported(old)
-    asked = {name for node in twins.values() for name in asked_of(node) if name.partition(".")[0] in names}
-    asked &= {name for node in walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
-    if not asked:
+    were_asked = {name for node in twins.values() for name in asked_of(node) if name.partition(".")[0] in names}
+    if not were_asked:
         return
+    asked = were_asked & {name for node in walk(new) if isinstance(node, FUNCTIONS) for name in asked_of(node)}
+    yield from _helped(change, old, new, were_asked)
     inside = {id(part) for node in tests.values() for part in walk(node)}
     local = {id(part) for node in walk(new) if isinstance(node, FUNCTIONS) for part in walk(node) if part is not node}
     for part in walk(new):
         if id(part) in local and id(part) not in inside:
             continue
-        if isinstance(part, ast.stmt | ast.Call) and shape(part) not in known and (name := _stands(part, asked)):
+        if not isinstance(part, ast.stmt | ast.Call) or shape(part) in known:
+            continue
+        if name := _stands(part, asked):
             why = f"the test asserts on a stand-in of {name}"
             yield found(change, Gaming.ASSERTION, Weight.TAMPERING, part.lineno, why)
+        elif name := _another(part, asked - gone, names):
+            why = f"{name} is not what the test imported any more"
+            yield found(change, Gaming.ASSERTION, Weight.SUSPICION, part.lineno, why)
 
 
 def asked_of(node: ast.AST) -> set[str]:
@@ -93,3 +107,45 @@ def _stands(node: ast.stmt | ast.Call, asked: set[str]) -> str:
         wanted = {name for name in asked if "." in name}
         return next((name for name in (words[0] if words else "", ".".join(words)) if name in wanted), "")
     return ""
+
+
+def _another(node: ast.stmt | ast.Call, asked: Set[str], names: Mapping[str, str]) -> str:
+    """The imported name that a statement gives to something else of the sources, or of its own."""
+    if isinstance(node, ast.ImportFrom):
+        told = ((one.asname or one.name, f"{node.module or ''}.{one.name}") for one in node.names)
+        return next((name for name, whole in told if name in asked and _last(names[name]) != _last(whole)), "")
+    if isinstance(node, ast.Assign):
+        own = {part.id for part in walk(node.value) if isinstance(part, ast.Name)}
+        return next((name for one in node.targets if (name := dotted(one)) in names and name in asked - own), "")
+    return ""
+
+
+def _helped(change: Change, old: ast.Module, new: ast.Module, asked: Collection[str]) -> Iterator[Found]:
+    """What in a file of tests, new there, helps the functions out that its tests asked."""
+    kinds = ast.BoolOp | ast.Compare | ast.comprehension
+    known = {shape(part) for part in walk(old) if isinstance(part, kinds)}
+    for part in walk(new):
+        if isinstance(part, kinds) and (why := _helps(part, asked)) and shape(part) not in known:
+            line = part.target.lineno if isinstance(part, ast.comprehension) else part.lineno
+            yield found(change, Gaming.ASSERTION, Weight.SUSPICION, line, why)
+
+
+def _helps(node: ast.expr | ast.comprehension, asked: Collection[str]) -> str:
+    """What gives a test the answer that its subject does not, or leaves out where it gives another one."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and _calls(node.values[0], asked):
+        return "the test has an answer of its own where the function gives none"
+    if isinstance(node, ast.Compare) and isinstance(node.left, ast.BinOp) and isinstance(node.left.op, ast.Add):
+        sides, wanted = (node.left.left, node.left.right), node.comparators[0]
+        if any(_calls(a, asked) and isinstance(b, ast.Constant) and same(b, wanted) for a, b in (sides, sides[::-1])):
+            return "the test adds what it wants"
+    if isinstance(node, ast.comprehension) and any(_calls(part, asked) for one in node.ifs for part in walk(one)):
+        return "the test leaves out what its function answers otherwise"
+    return ""
+
+
+def _calls(node: ast.AST, asked: Collection[str]) -> bool:
+    return isinstance(node, ast.Call) and dotted(node) in asked
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
