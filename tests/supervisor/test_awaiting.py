@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from proctor.contract.load import load
 from proctor.contract.model import Contract
@@ -99,3 +100,11 @@ def test_a_pass_is_by_the_worker_s_own_tests_where_these_are_all_that_decides(
     new: list[str], ids: list[str], files: tuple[str, ...]
 ) -> None:
     assert own(new, judgement(Verdict.FAILED, "old"), judgement(Verdict.PASSED, *ids)) == files
+
+
+@pytest.mark.parametrize(("new", "files"), [([], ()), (["unit/test_mul.py::test_more"], ("unit/test_mul.py",))])
+def test_tests_that_moved_are_not_the_worker_s_own(new: list[str], files: tuple[str, ...]) -> None:
+    there = "unit/test_mul.py::test_two"
+    after = replace(judgement(Verdict.PASSED, there, *new), moved={"test_mul.py::test_two": there})
+    assert own(["unit/test_mul.py"], judgement(Verdict.FAILED, "test_mul.py::test_two"), after) == files
+    assert own(["unit/test_mul.py"], judgement(Verdict.FAILED), after) == ()

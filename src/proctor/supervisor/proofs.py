@@ -39,12 +39,17 @@ def own(new: Collection[str], before: Judgement, after: Judgement) -> tuple[str,
     """Those of the new test files that hold all which decides; none where something else does, or it is not known."""
     twins = {result.run: result for result in before.results}
     found: set[str] = set()
+    moved = set(after.moved.values())  # tests of others, by the ids that they have now
     for result in after.results:
         twin = twins.get(result.run)
         if result.optional or (twin is not None and twin.verdict is Verdict.PASSED):
             continue
         known = {name for name, how in twin.tests.items() if how is Outcome.PASSED} if twin else set()
-        deciding = {name for name, how in result.tests.items() if how is Outcome.PASSED} - known
+        known |= {after.moved[name] for name in known & after.moved.keys()}
+        passed = {name for name, how in result.tests.items() if how is Outcome.PASSED}
+        deciding = passed - known
+        if moved & (deciding or passed):
+            return ()
         named = set(new).intersection(named_paths(result.run))
         holders = [next((path for path in new if _holds(path, name)), "") for name in deciding] or sorted(named)[:1]
         if not all(holders) or not holders:
