@@ -32,7 +32,8 @@ from proctor.text import safe_line
 from proctor.words import Gaming, Weight
 
 SECONDS = 120.0
-"""Time that a look may take beside the check; a renaming in hundreds of files takes some. Of the processor it has less."""
+"""Time that a look may take beside the check; a renaming in hundreds of files takes some. It has less of the
+processor."""
 MOST = 20
 """Findings of a weight that a row names; the iteration's folder has all."""
 KEPT = "findings.json"

@@ -34,7 +34,11 @@ _KEYWORDS = frozenset(
     "! . command do elif else eval exec if source then until while".split()  # noqa: SIM905 - a list to read
 )
 _DEEPEST, _MOST_FOLDERS = 3, 30
+_HERE = re.compile(r"[\"']?(?:\$\{?PWD\}?|\$\(pwd\)|`pwd`)[\"']?/")
+_GIVEN = re.compile(r"[\"']?\$(?:([@*])|\{?(\d)\}?)[\"']?")
 _MODULE_OPTION = re.compile(r"-[A-Za-z]*m")
+_JOINED = re.compile(r"(-[bBdEiIOPqsSuvx]*m)([A-Za-z_][\w.]*)")
+"""`python -mverify`."""
 _CODE_OPTION = re.compile(r"-[A-Za-z]*[ce]")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _LOOKS = re.compile(r"\bassert\b|[=!]=|\bprint\b")
@@ -59,6 +63,7 @@ _OF_CARGO = frozenset({"--bin", "--example", "-p", "--package"})
 
 def named(argv: Sequence[str]) -> set[str]:
     """The paths that a check's command names as its own, there or not, normalised; those with `*` are patterns."""
+    argv = _spelled_out(argv)
     text, told = " ".join(argv), " ; ".join(argv if runs_scripts(argv) else _lines(argv))
     found = {path for path in named_paths(argv) if "*" not in path} | mentions.expected(text)
     found |= mentions.scripts(told) | mentions.imported("\n".join(argv))
@@ -75,6 +80,21 @@ def named(argv: Sequence[str]) -> set[str]:
         found |= _below(bases, [*_build_files(words), *_built(words)])
         found |= {place for base in {*bases, "src"} for one in _modules(words) for place in _of_module(base, one)}
     return set(map(posixpath.normpath, found))
+
+
+def _spelled_out(argv: Sequence[str]) -> list[str]:
+    """A command in which a shell's words for the folder that it starts in, and for what it was given, are said out."""
+    words = [_HERE.sub("./", word) for word in argv]
+    shell = next((at for at, word in enumerate(words) if _is_shell(word)), len(words))
+    code = next((at + 1 for at, word in enumerate(words) if at > shell and _SHELL_CODE.fullmatch(word)), len(words))
+    given = words[code + 1 :]
+
+    def said(found: re.Match[str]) -> str:
+        return shlex.join(given[1:] if found[1] else given[int(found[2]) :][:1])
+
+    if given:
+        words[code] = _GIVEN.sub(said, words[code])
+    return words
 
 
 def _below(bases: Iterable[str], names: Collection[str]) -> set[str]:
@@ -136,7 +156,9 @@ def _modules(words: Sequence[str]) -> Iterator[str]:
     if find_runner(words, {}):
         return
     starter = next((at for at, w in enumerate(words) if is_python(w) or w in ("coverage", "uv")), len(words))
-    for option, value in pairwise(words[starter + 1 :]):
+    joined = ((word, _JOINED.fullmatch(word)) for word in words[starter + 1 :])
+    told = [part for word, parts in joined for part in (parts.groups() if parts else (word,))]
+    for option, value in pairwise(told):
         names: list[str] = []
         if _MODULE_OPTION.fullmatch(option):
             names = [value]
@@ -159,7 +181,13 @@ def _of_module(base: str, module: str) -> Iterator[str]:
 
 
 def _run(words: Sequence[str]) -> Iterator[str]:
-    """The script that some other program than a shell or an interpreter runs."""
+    """The scripts that some other program than a shell or an interpreter runs."""
+    if words and posixpath.basename(words[0]) == "run-parts":
+        yield from (f"{word}/*" for word in words[1:] if word[:1] != "-")
+    runs = [after for option, after in pairwise(words) if option in ("-exec", "-execdir")]
+    if words[:1] == ["find"] and any(one == "{}" or is_interpreter(one) for one in runs):
+        pattern = next((value for option, value in pairwise(words) if option in ("-name", "-iname", "-path")), "*")
+        yield from (f"{folder}/{pattern}" for folder in words[1:2] if folder[:1] != "-")
     at = next((at for at, word in enumerate(words) if _RUNNING.fullmatch(posixpath.basename(word))), len(words))
     yield from [word for word in words[at + 1 :] if word[:1] != "-" and re.fullmatch(r"[\w./-]+\.\w+", word)][:1]
 

@@ -15,10 +15,16 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:t|d)?")
-_INTERPRETERS = re.compile(_PYTHON.pattern + r"|bash|sh|dash|zsh|fish|node|deno|bun|ruby|perl|php|Rscript|lua")
+_INTERPRETERS = re.compile(
+    _PYTHON.pattern + r"|bash|sh|dash|zsh|fish|node|deno|bun|ruby|perl|php|Rscript|lua|tclsh|pwsh|guile|octave"
+)
 _WRAPPERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "env", "nice", "timeout", "xvfb-run"})
-_LAUNCHERS = _WRAPPERS | {"coverage", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "sudo"}
+_LAUNCHERS = _WRAPPERS | {
+    "coverage", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "sudo", "valgrind"
+}  # fmt: skip
 """What runs another command."""
+_VALUED = re.compile(r"-[WX]|-[a-z]*o")
+"""Options of interpreters with a value of their own: what Python is told, and `bash -euo pipefail`."""
 _VERBS = frozenset({"run", "exec"})
 _LAUNCHER_VALUES = frozenset(
     {"-C", "-u", "-s", "-k", "-n", "--chdir", "--unset", "--signal", "--directory", "--project", "--with", "--python"}
@@ -371,7 +377,7 @@ def script_of(words: Sequence[str]) -> str | None:
 
 def _without_options(words: Sequence[str]) -> list[str]:
     """The words that are no option of an interpreter, nor the value of one."""
-    values = {at + 1 for at, word in enumerate(words) if word in ("-W", "-X")}
+    values = {at + 1 for at, word in enumerate(words) if _VALUED.fullmatch(word)}
     return [word for at, word in enumerate(words) if not word.startswith("-") and at not in values]
 
 
