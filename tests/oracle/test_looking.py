@@ -119,6 +119,8 @@ def test_a_look_that_does_not_come_to_its_end_is_tampering(watched: Watched, mon
     (one,) = seen.tampering
     assert seen.own
     assert (one.kind, one.why) == (Gaming.UNREAD, "the change could not be looked at: no end after 0.001 s")
+    monkeypatch.setattr(looking, "_MUCH", 10)
+    assert (watched.look().tampering, watched.look().suspicion) == ((), (one,)), "a change that is large takes long"
 
 
 def test_odd_files_are_passed_by_and_large_ones_said(watched: Watched) -> None:

@@ -40,6 +40,8 @@ KEPT = "findings.json"
 _FILE, _TESTS = 256 << 10, 1 << 20
 _TABLE = 1 << 20
 """Bytes of a file that is too large to be looked at, up to which it may still be seen to be a mere table."""
+_MUCH = 1 << 20
+"""Characters of a change, before and after, that may take longer than a look may."""
 _LAID_BACK = 20
 _MOST_TESTS = 200
 _NOT_OURS = re.compile(
@@ -137,18 +139,20 @@ class Looked:
 def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     """Look at a change, keep the findings in the folder `out`, and say them. Blocks: call it from a thread.
 
-    A change that cannot be had is a suspicion of its own; one whose look does not come to its end is tampering: nobody
-    knows what it holds.
+    A change that cannot be had is a suspicion of its own, and so is a large one whose look does not come to its end; of
+    any other that is tampering: nobody knows what it holds, and it was made so.
     """
+    large = False
     try:
         question, left_out, tests = _question(what, frozen, store)
+        large = sum(len(text or "") for _, *texts in question["changes"] for text in texts) > _MUCH
         if not any(question[part] for part in ("changes", "frozen", "large")) and not left_out:
             return Seen()
         answer = _ask(question)
         own = _were_there(_news(answer.own, store, what.before, tests), store, what.first)
     except (ProctorError, OSError, ValueError, subprocess.SubprocessError) as error:
         unread = Finding(kind=Gaming.UNREAD, path="", why=f"the change could not be looked at: {_reason(error)}")
-        died = not isinstance(error, ProctorError | OSError)
+        died = not isinstance(error, ProctorError | OSError) and not large
         return Seen(tampering=(unread,), own=True) if died else Seen(suspicion=(unread,))
     kinds = {shown(path): str(tamper.kind(path, frozen)) for path in what.laid_back}
     wholes = {path: hashlib.sha256((after or "").encode()).hexdigest()[:20] for path, _, after in question["changes"]}
@@ -285,7 +289,8 @@ def _ask(question: Mapping[str, object]) -> _Answer:
     done = subprocess.run(command, input=asked, capture_output=True, timeout=SECONDS, cwd="/", env={}, check=False)
     if done.returncode:
         last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        raise ValueError(last[0] if last else f"exit code {done.returncode}")
+        ended = "no end within its time and memory" if done.returncode < 0 else f"exit code {done.returncode}"
+        raise ValueError(last[0] if last else ended)
     return msgspec.json.decode(done.stdout, type=_Answer)
 
 

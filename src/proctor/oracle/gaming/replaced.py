@@ -1,4 +1,5 @@
-"""Modules below the tests that put something of their own in the place of what is tested, as soon as they are read."""
+"""Modules, above all below the tests, that put something of their own in the place of what is tested, as soon as they
+are read."""
 
 from __future__ import annotations
 
@@ -58,8 +59,9 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
         root = full.partition(".")[0]
         outside = not full or root in sys.stdlib_module_names or root in _LIBRARIES
         is_subject = bool({name, full} & asked)
-        if is_subject or (when is _When.IMPORT and not outside):
-            weight = Weight.TAMPERING if is_subject and when is not _When.SETUP else Weight.SUSPICION
+        mild = when is _When.SETUP or not change.is_test
+        if is_subject or (when is _When.IMPORT and change.is_test and not outside):
+            weight = Weight.TAMPERING if is_subject and not mild else Weight.SUSPICION
             why = f"{name} is replaced for all tests that run with this file"
             yield found(change, Gaming.ASSERTION, weight, line, why)
 
@@ -74,8 +76,8 @@ def _names(tree: ast.Module | None) -> dict[str, str]:
 
 
 def _of(change: Change) -> Iterator[tuple[int, str, _When]]:
-    """The new lines of a file for tests that replace something, what that is, and when."""
-    new = parsed(change.after) if change.is_test and change.language is Language.PYTHON and change.added else None
+    """The new lines of a file that replace something, what that is, and when."""
+    new = parsed(change.after) if change.language is Language.PYTHON and change.added else None
     if new is None:
         return
     homes = {one.name for one in walk(new) if isinstance(one, (*FUNCTIONS, ast.ClassDef))}
