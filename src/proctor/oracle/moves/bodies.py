@@ -19,10 +19,11 @@ Pieces = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of a test. `asserts`: it can do nothing but fail."""
+    """A statement of a test. `asserts`: it can do nothing but fail. `stays`: nothing of it is left for what follows."""
 
     pieces: Pieces
     asserts: bool = False
+    stays: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class Test:
     """Names that it gives itself."""
     ids: int = 1
     """How many ids it has at least."""
+    leans: frozenset[str] = frozenset()
+    """What else it needs as it was: where imports lead to that its rows and marks come from, and names of tables."""
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -48,11 +51,17 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """A statement that stands beside tests. `plain`: it gives names and does nothing else."""
+    """A statement that stands beside a test, be it another test. `plain`: it gives names and does nothing else."""
 
     pieces: Pieces
     gives: frozenset[str] = frozenset()
     plain: bool = False
+    test: str = ""
+    """The name of the test that it is."""
+    frail: bool = False
+    """Whether what it gives may be changed in place."""
+    hook: bool = False
+    """Whether it is run unasked."""
 
     @cached_property
     def words(self) -> frozenset[str]:

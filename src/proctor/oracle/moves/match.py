@@ -7,7 +7,6 @@ new, and have run and passed whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -19,7 +18,6 @@ from proctor.oracle.moves.bodies import NAME, TARGET, VALUE, Beside, Module, Pie
 from proctor.oracle.moves.trees import Move, Tree
 
 _READ = (Language.PYTHON, Language.SCRIPT, Language.GO, Language.RUST)
-_WORD = re.compile(r"\w+")
 
 
 def stand_ins(
@@ -200,13 +198,15 @@ def _stands(old: Test, one: _Candidate, known: _Names, was: Mapping[str, Module]
     """Whether a test stands for one that is gone; takes what of it does."""
     if old.region.language is not one.test.region.language or not old.runs:
         return False
-    if not known.are_same(old.head, one.test.head):
+    if not known.are_same(old.head, one.test.head) or not known.are_same_targets(one.test.leans):
+        return False
+    if not _is_seen(old, one.test, known.move):
         return False
     taken = dict(one.taken)
     begun = [_take(run, one.test, taken, known) for run in old.runs]
     if None in begun:
         return False
-    if not _same_beside(was[old.path], one, known, was):
+    if not _same_beside(old, was[old.path], one, known, was):
         return False
     one.taken.update(taken)
     one.first[old] = begun[0] or 0
@@ -217,7 +217,7 @@ def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _N
     """Which run of a test holds all of a run of another one; None for none. It is taken."""
     for at, other in enumerate(test.runs):
         begin = taken.get(at, 0)
-        if run and len(other) - begin >= len(run):
+        if run and len(other) - begin >= len(run) and all(said.stays for said in other[:begin]):
             trial = known.copy()
             pairs = zip(run, other[begin:], strict=False)
             if all(trial.are_same(a.pieces, b.pieces) for a, b in pairs):
@@ -227,32 +227,81 @@ def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _N
     return None
 
 
-def _same_beside(module: Module, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
-    """Whether nothing beside a test makes another one of it."""
-    used = {*one.test.words, *one.test.region.name.split(".")}
-    spare = []
+def _is_seen(old: Test, new: Test, move: Move) -> bool:
+    """Whether nothing that neither tree's texts show may count for one test and not for the other: a `conftest.py`
+    that stays where it is, and what a Go package has in files that do."""
+    was, now = (PurePosixPath(one.path).parent for one in (old, new))
+    if was == now:
+        return True
+    if old.region.language is Language.GO:
+        kept = move.before.paths & move.after.paths - move.after.texts.keys()
+        return not any(path.endswith("_test.go") and PurePosixPath(path).parent in (was, now) for path in kept)
+    above, below = (
+        {path for path in tree.paths - tree.texts.keys()
+         if path.endswith("conftest.py") and folder.is_relative_to(PurePosixPath(path).parent)}
+        for tree, folder in ((move.before, was), (move.after, now))
+    )  # fmt: skip
+    return above <= below and (above == below or all(kind != NAME for kind, _ in new.head))
+
+
+def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
+    """Whether nothing beside a test makes another one of it, and nothing is gone that it needs."""
+    names = known.beside()
+    had = {beside.pieces for beside in module.beside}
+    used = {*one.test.words, *one.test.leans, *one.test.region.name.split(".")}
+    spare, frail = [], set[str]()
     for new in one.module.beside:
-        if any(known.copy().are_same(old.pieces, new.pieces) for old in module.beside):
-            used |= new.words
+        if new.pieces in had or any(names.copy().are_same(beside.pieces, new.pieces) for beside in module.beside):
+            used |= new.words if not new.test else set()
+            frail |= new.gives if new.frail else set()
         else:
             spare.append(new)
-    stood = {old.pieces for one in was.values() for old in one.beside}
-    return all(not new.gives & used and (new.plain or (new.pieces in stood and not new.words & used)) for new in spare)
+    stood = {beside.pieces for one in was.values() for beside in one.beside}
+    frail &= used
+
+    def is_harmless(new: Beside) -> bool:
+        is_plain = new.plain and (new.test == one.test.region.name or not new.words & frail)
+        return not new.gives & used and (is_plain or (new.pieces in stood and bool(new.test or not new.words & used)))
+
+    return all(map(is_harmless, spare)) and _has_all(old, module, one.module, names)
+
+
+def _has_all(old: Test, was: Module, now: Module, names: _Names) -> bool:
+    """Whether what a test needs of its file is in the other one too."""
+    beside = [one for one in was.beside if not one.test]
+    wanted = old.words | old.leans
+    while more := {word for one in beside if one.gives & wanted for word in one.words} - wanted:
+        wanted = wanted | more
+    has = {one.pieces for one in now.beside}
+    return all(
+        one.pieces in has or any(names.copy().are_same(one.pieces, new.pieces) for new in now.beside)
+        for one in beside
+        if one.hook or one.gives & wanted
+    )
 
 
 class _Names:
     """What names of one test are in the other, as far as they differ."""
 
     def __init__(self, move: Move, names: dict[str, str], old: Test, new: Test) -> None:
-        self._move = move
+        self.move = move
         self.names = names
         self._old, self._new = old, new
         self._local: dict[str, str] = {}
 
     def copy(self) -> _Names:
-        other = _Names(self._move, dict(self.names), self._old, self._new)
+        other = _Names(self.move, dict(self.names), self._old, self._new)
         other._local = dict(self._local)
         return other
+
+    def beside(self) -> _Names:
+        """The names for what stands beside the tests: those that they give themselves are none there."""
+        bare = (replace(test, own=frozenset()) for test in (self._old, self._new))
+        return _Names(self.move, dict(self.names), *bare)
+
+    def are_same_targets(self, leans: Iterable[str]) -> bool:
+        """Whether all that a test leans on is where it was."""
+        return all(self.move.same_target(one, one, self._old.region.language) == {} for one in leans)
 
     def are_same(self, old: Pieces, new: Pieces) -> bool:
         """Whether pieces say the same; keeps the names that differ."""
@@ -267,15 +316,17 @@ class _Names:
         if kind == NAME:
             return self._is_name(a, b)
         if kind == VALUE:
-            return a == b or _WORD.sub(lambda word: self.names.get(word[0], word[0]), a) == b
-        told = self._move.same_target(a, b, self._old.region.language)
+            return a == b
+        told = self.move.same_target(a, b, self._old.region.language)
         if told is None or not all(self._holds(self.names, *two) for two in told.items()):
             return False
         self.names |= told
         return True
 
     def _is_name(self, a: str, b: str) -> bool:
-        if a in self._old.own and b in self._new.own:
+        if (a in self._old.own) != (b in self._new.own):
+            return False
+        if a in self._old.own:
             if not self._holds(self._local, a, b):
                 return False
             self._local[a] = b
@@ -284,7 +335,7 @@ class _Names:
             a, b = a[1:], b[1:]
         if a == b:
             return self.names.get(a, a) == b
-        if not (self._holds(self.names, a, b) and (a in self.names or self._move.same_name(a, b))):
+        if not (self._holds(self.names, a, b) and (a in self.names or self.move.same_name(a, b))):
             return False
         self.names[a] = b
         return True

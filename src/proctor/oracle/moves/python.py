@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import PurePosixPath
@@ -12,19 +12,12 @@ from pathlib import PurePosixPath
 from proctor.oracle.gaming.change import Language
 from proctor.oracle.gaming.pyasserts import real
 from proctor.oracle.gaming.regions import Region
-from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, is_main, parsed
+from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, parsed
+from proctor.oracle.moves import plain
 from proctor.oracle.moves.bodies import MOST_ROWS, NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
 
-_HOOKS = ("setup", "teardown", "setUp", "tearDown", "pytest_", "load_tests", "__")
-_LOUD = ("skip", "skipif", "xfail", "usefixtures", "parametrize", "filterwarnings")
-_CALM = (
-    "pytest.fixture",
-    "fixture",
-    "contextmanager",
-    "contextlib.contextmanager",
-    "dataclass",
-    "dataclasses.dataclass",
-)
+_LOCAL = frozenset({"tmp_path", "monkeypatch", "capsys", "capfd", "caplog", "tmpdir", "recwarn"})
+"""Fixtures of pytest's that take nothing from others."""
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _DEAD = ("ctx", "type_comment", "kind", "lineno", "type_ignores")
 
@@ -47,16 +40,67 @@ def read(path: str, text: str) -> Module:
     tree = parsed(text)
     if tree is None:
         return Module(path)
+    bound = dict(_imports(tree.body, path))
+    given: dict[str, list[ast.stmt]] = {}
+    for name, top in dict.fromkeys(_given(tree.body)):
+        given.setdefault(name, []).append(top)
+    given = {name: tops for name, tops in given.items() if len(tops) > 1 or name in bound}
+    again = {name: tops for name, tops in given.items() if not _is_one(name, tops, path)}
     tables = {
         dotted(one.targets[0]): one.value
         for one in tree.body
         if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.value, ast.List | ast.Tuple)
     }
-    file = _File(path, dict(_imports(tree.body, path)), tables)
-    tests = tuple(_test(file, name, node, classes) for name, node, classes in _tests(tree.body, ()))
-    names = {part for test in tests for part in test.region.name.split(".")} & file.bound.keys()
-    instead = (Beside(((TARGET, file.bound[name]),), frozenset({name})) for name in sorted(names))
-    return Module(path, tests, (*_beside(tree.body, file.bound), *instead))
+    file = _File(path, bound, {name: value for name, value in tables.items() if name not in again})
+    found = list(_tests(tree.body, ()))
+    tests = tuple(_test(file, name, node, classes) for name, node, classes in found)
+    names = {part for test in tests for part in test.region.name.split(".")} & bound.keys()
+    instead = (Beside(((TARGET, bound[name]),), frozenset({name})) for name in sorted(names))
+    twice = (_again(file, name, tops) for name, tops in again.items())
+    others = (_other(file, name, node, test) for (name, node, _), test in zip(found, tests, strict=True))
+    return Module(path, tests, (*_beside(tree.body, file), *instead, *twice, *others))
+
+
+def _is_one(name: str, tops: Sequence[ast.stmt], path: str) -> bool:
+    """Whether all that gives a name gives the same: imports of one thing, or one statement said again."""
+    if all(isinstance(one, _IMPORTS) for one in tops):
+        return len({target for one, target in _imports(tops, path) if one == name}) == 1
+    loaded = any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
+                 for one in ast.walk(tops[0]))  # fmt: skip
+    return not loaded and len({ast.dump(one) for one in tops}) == 1
+
+
+def _given(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
+    """The names that a file gives, each with the statement that does; also from within, by `global`."""
+    for top in body:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Global):
+                yield from ((name, node) for name in node.names)
+        for node in _scope(top):
+            if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+                yield node.name, top
+            elif isinstance(node, _IMPORTS):
+                yield from ((one.asname or one.name.partition(".")[0], top) for one in node.names)
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                yield node.id, node if isinstance(top, ast.For | ast.If | ast.Try | ast.With) else top  # type: ignore[misc]
+            elif isinstance(name := getattr(node, "name", None), str) and not isinstance(node, ast.alias):
+                yield name, top
+
+
+def _scope(node: ast.AST) -> Iterator[ast.AST]:
+    """A piece of syntax and all of it that gives names to the scope that it is in."""
+    yield node
+    if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
+        return
+    for one in ast.iter_child_nodes(node):
+        if not isinstance(one, ast.comprehension):
+            yield from _scope(one)
+
+
+def _again(file: _File, name: str, tops: Sequence[ast.stmt]) -> Beside:
+    """A name that a file gives more than once: what it is in the end is told by all that gives it."""
+    pieces = [piece for top in tops for piece in _Writer(file.bound, path=file.path).write(top)]
+    return Beside(((SIGN, "again"), (NAME, name), *pieces), frozenset({name}), frail=True)
 
 
 def _tests(
@@ -73,24 +117,29 @@ def _tests(
 
 def _imports(body: Sequence[ast.AST], path: str) -> Iterator[tuple[str, str]]:
     """The names that imports give, each with what it stands for, whole."""
-    folders = PurePosixPath(path).parts[:-1]
     for top in body:
         for node in ast.walk(top) if not isinstance(top, (*FUNCTIONS, ast.ClassDef)) else ():
-            if isinstance(node, ast.Import):
-                for one in node.names:
-                    yield (one.asname, one.name) if one.asname else (one.name.partition(".")[0],) * 2
-            elif isinstance(node, ast.ImportFrom):
-                above = folders[: len(folders) - node.level + 1] if node.level else ()
-                module = ".".join(filter(None, (*above, node.module)))
-                yield from ((one.asname or one.name, f"{module}.{one.name}") for one in node.names if one.name != "*")
+            yield from _imported(node, path)
+
+
+def _imported(node: ast.AST, path: str) -> Iterator[tuple[str, str]]:
+    folders = PurePosixPath(path).parts[:-1]
+    if isinstance(node, ast.Import):
+        for one in node.names:
+            yield (one.asname, one.name) if one.asname else (one.name.partition(".")[0],) * 2
+    elif isinstance(node, ast.ImportFrom):
+        above = folders[: len(folders) - node.level + 1] if node.level else ()
+        module = ".".join(filter(None, (*above, node.module)))
+        yield from ((one.asname or one.name, f"{module}.{one.name}") for one in node.names if one.name != "*")
 
 
 # --- what stands beside tests ---------------------------------------------------------------------
 
 
-def _beside(body: Sequence[ast.stmt], bound: Mapping[str, str]) -> Iterator[Beside]:
+def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
+    bound = file.bound
     for node in body:
-        if isinstance(node, ast.Import) or _is_idle(node):
+        if isinstance(node, ast.Import) or _is_idle(node) or _is_main(node):
             continue
         if isinstance(node, ast.ImportFrom):
             if any(one.name == "*" for one in node.names):
@@ -98,88 +147,94 @@ def _beside(body: Sequence[ast.stmt], bound: Mapping[str, str]) -> Iterator[Besi
             continue
         if isinstance(node, FUNCTIONS) and node.name.startswith("test"):
             continue
+        is_plain = plain.is_plain(node, bound)
         if isinstance(node, ast.ClassDef) and any(True for _ in _tests([node], ())):
-            continue  # what such a class holds goes with its tests
-        pieces = tuple(_Writer(bound).write(node))
+            shell = ((SIGN, "class"), *_of_class(node, file))
+            yield Beside(shell, frozenset({node.name}), is_plain, f"{node.name}.")
+            continue
+        pieces = tuple(_Writer(bound, path=file.path).write(node))
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield Beside(pieces, frozenset({node.name}), not _acts(node))
+            yield Beside(pieces, frozenset({node.name}), is_plain, hook=_is_hook(node))
         else:
-            names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-            plain = isinstance(node, ast.Assign | ast.AnnAssign) and _is_named(node) and not _calls(node)
-            deep = any(isinstance(one, ast.Attribute | ast.Subscript) for one in ast.walk(node))
-            gives = names if deep or not plain else [name.id for name in _targets(node) if isinstance(name, ast.Name)]
-            yield Beside(pieces, frozenset(gives), plain and names[:1] != ["pytestmark"])
+            names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+            frail = not is_plain or plain.is_frail(getattr(node, "value", None) or node)
+            yield Beside(pieces, names, is_plain, frail=frail, hook=any(one.startswith(plain.HOOKS) for one in names))
 
 
-def _is_named(node: ast.stmt) -> bool:
-    """Whether a statement gives a value to plain names."""
-    return all(isinstance(one, ast.Name) for one in _targets(node))
+def _other(file: _File, name: str, node: Function, test: Test) -> Beside:
+    """A test as it stands beside others."""
+    writer = _Writer(file.bound, path=file.path)
+    parts = (*node.decorator_list, node.args, *filter(None, [node.returns]), *node.body)
+    pieces = ((SIGN, "test"), *(piece for part in parts if not _is_idle(part) for piece in writer.write(part)))
+    given = {one for part in ast.walk(node) if isinstance(part, ast.Global) for one in part.names}
+    return Beside(pieces, frozenset(given), plain.is_plain_test(node, file.bound), name)
 
 
-def _targets(node: ast.stmt) -> list[ast.AST]:
-    return [*node.targets] if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
-
-
-def _calls(node: ast.AST) -> bool:
-    """Whether something is called as soon as a statement is read."""
-    if isinstance(node, ast.Lambda):
-        return False
-    return isinstance(node, ast.Call | ast.Await | ast.NamedExpr) or any(map(_calls, ast.iter_child_nodes(node)))
-
-
-def _is_idle(node: ast.stmt) -> bool:
-    if isinstance(node, ast.If):
-        return is_main(node.test)
+def _is_idle(node: ast.AST) -> bool:
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def _acts(node: Function | ast.ClassDef) -> bool:
-    """Whether what a definition holds is run unasked, or by tests that do not name it."""
-    if node.name.startswith(_HOOKS) or any(dotted(mark) not in _CALM for mark in node.decorator_list):
-        return True
-    if any(isinstance(mark, ast.Call) and (mark.args or mark.keywords) for mark in node.decorator_list):
-        return True
-    if isinstance(node, FUNCTIONS):
-        return _calls(node.args)
-    parts = [*node.bases, *node.keywords]
-    return any(map(_calls, parts)) or any(_acts_inside(one) for one in node.body)
+def _is_main(node: ast.stmt) -> bool:
+    """Whether a statement is for a file that is run by its name alone."""
+    return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == "__name__ == '__main__'"
 
 
-def _acts_inside(one: ast.stmt) -> bool:
-    if isinstance(one, (*FUNCTIONS, ast.ClassDef)):
-        return one.name in ("__init_subclass__", "__set_name__") or any(map(_calls, one.decorator_list))
-    return _calls(one)
+def _is_hook(node: Function | ast.ClassDef) -> bool:
+    """Whether a definition is run unasked."""
+    return node.name.startswith(plain.HOOKS) or any(
+        isinstance(one, ast.keyword) and one.arg == "autouse" for mark in node.decorator_list for one in ast.walk(mark)
+    )
 
 
 # --- tests ----------------------------------------------------------------------------------------
 
 
 def _test(file: _File, name: str, node: Function, classes: Sequence[ast.ClassDef]) -> Test:
-    inner = dict(_imports([one for one in ast.walk(node) if isinstance(one, _IMPORTS)], file.path))
-    own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    arguments = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
-    known = {key: value for key, value in {**file.bound, **inner}.items() if key not in own | arguments}
+    scope = [part for top in node.body for part in _scope(top)]
+    inner = Counter(pair for part in scope for pair in _imported(part, file.path))
+    own = {one.id for one in scope if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    own |= {one for part in scope if isinstance(one := getattr(part, "name", None), str)} - {one for one, _ in inner}
+    fixtures = plain.arguments(node)[1 if classes else 0 :]
+    local = own | {one.arg for one in plain.arguments(node)}
+    known = {key: value for key, value in (*file.bound.items(), *inner) if key not in local}
+    leans: set[str] = set()
     try:
-        rows, marks = _rows(node, file.tables)
-        runs = tuple(tuple(_run(body, row, known)) for row in rows for body, row in _looped(node.body, row))
+        rows, marks = _rows(node, file, leans)
+        runs = tuple(
+            tuple(_run(body, row, known, file, local)) for row in rows for body, row in _looped(node.body, row, classes)
+        )
         ids = len(rows)
     except _Unclear:
         rows, marks, ids = [{}], node.decorator_list, 1
-        runs = (tuple(_run(node.body, {}, known)),)
+        runs = (tuple(_run(node.body, {}, known, file, local)),)
     given = set(rows[0]) if rows else set()
-    fixtures = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-    fixtures = [one for at, one in enumerate(fixtures) if one not in given and not (at == 0 and classes)]
-    writer = _Writer(known)
-    head = [piece for one in classes for piece in _of_class(one, file.bound)]
-    head += [piece for mark in marks if not _is_quiet(mark) for piece in writer.write(mark)]
-    head += [(NAME, one) for one in sorted(fixtures)]
+    bare = [one for one in fixtures if one.arg not in given]
+    writer = _Writer(known, path=file.path)
+    head = [piece for one in classes for piece in _of_class(one, file)]
+    head += [piece for mark in marks if not plain.is_sorting(mark, file.bound) for piece in writer.write(mark)]
+    leans |= {plain.target(mark, file.bound) for mark in marks}
+    head += [(NAME, one) for one in sorted(one.arg for one in bare)]
     head += [(SIGN, "async")] if isinstance(node, ast.AsyncFunctionDef) else []
+    head += [(SIGN, "yield")] if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in scope) else []
+    head += [(SIGN, one) for one in sorted(given)] if {one.arg for one in bare} - _LOCAL else []
+    head += [piece for one in _of_signature(node, file.bound) for piece in writer.write(one)]
+    head += [(SIGN, sign) for sign, one in (("*", node.args.vararg), ("**", node.args.kwarg)) if one]
+    hidden = sorted(local & file.bound.keys())
+    head += [piece for one in hidden for piece in ((NAME, one), (TARGET, file.bound[one]))]
     region = Region(name, Language.PYTHON, node.lineno, ())
-    return Test(file.path, region, tuple(head), runs[:MOST_ROWS], frozenset(own), ids)
+    return Test(file.path, region, tuple(head), runs[:MOST_ROWS], frozenset(own), ids, frozenset(leans - {""}))
 
 
-def _of_class(node: ast.ClassDef, bound: Mapping[str, str]) -> Iterator[Piece]:
-    writer = _Writer(bound)
+def _of_signature(node: Function, bound: Mapping[str, str]) -> Iterator[ast.AST]:
+    """What is worked out where a function is defined."""
+    yield from (one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None)
+    for one in (node.returns, *(one.annotation for one in plain.arguments(node))):
+        if one is not None and not plain.is_type(one, bound):
+            yield one
+
+
+def _of_class(node: ast.ClassDef, file: _File) -> Iterator[Piece]:
+    writer = _Writer(file.bound, path=file.path)
     for part in (*node.decorator_list, *node.bases, *node.keywords):
         yield from writer.write(part)
     for one in node.body:
@@ -188,29 +243,28 @@ def _of_class(node: ast.ClassDef, bound: Mapping[str, str]) -> Iterator[Piece]:
             yield from writer.write(one)
 
 
-def _is_quiet(mark: ast.expr) -> bool:
-    """Whether a mark only sorts tests."""
-    name = dotted(mark)
-    return not isinstance(mark, ast.Call) and name.startswith("pytest.mark.") and not name.endswith(_LOUD)
-
-
 Row = dict[str, ast.expr]
 
 
-def _rows(node: Function, tables: Mapping[str, ast.expr]) -> tuple[list[Row], list[ast.expr]]:
+def _rows(node: Function, file: _File, leans: set[str]) -> tuple[list[Row], list[ast.expr]]:
     """The rows of values that a test is run with, and the marks that say something else."""
     every: list[list[Row]] = []
     marks = []
     for mark in node.decorator_list:
-        if not (isinstance(mark, ast.Call) and dotted(mark).endswith("parametrize")):
+        if not (isinstance(mark, ast.Call) and plain.target(mark, file.bound) == "pytest.mark.parametrize"):
             marks.append(mark)
             continue
+        leans.add("pytest.mark.parametrize")
         words = {word.arg: word.value for word in mark.keywords}
         names = mark.args[0] if mark.args else words.get("argnames")
         values = mark.args[1] if len(mark.args) > 1 else words.get("argvalues")
-        if words.keys() - {"argnames", "argvalues", "ids"} or names is None or values is None:
+        named = words.get("ids") or ast.List([])
+        if words.keys() - {"argnames", "argvalues", "ids"} or names is None or values is None or len(mark.args) > 2:
             raise _Unclear
-        every.insert(0, [_row(_names(names), one) for one in _listed(values, tables)])
+        if not (plain.is_literal(named, {}) or (dotted(named) in ("str", "repr") and dotted(named) not in file.bound)):
+            raise _Unclear
+        leans |= {values.id} if isinstance(values, ast.Name) else set()
+        every.insert(0, [_row(_names(names), one, file.bound) for one in _listed(values, file.tables)])
     rows = [{key: value for part in one for key, value in part.items()} for one in product(*every)]
     if not rows or len(rows) > MOST_ROWS:
         raise _Unclear
@@ -232,9 +286,9 @@ def _listed(node: ast.expr, tables: Mapping[str, ast.expr]) -> list[ast.expr]:
     return node.elts
 
 
-def _row(names: Sequence[str], value: ast.expr) -> Row:
-    if isinstance(value, ast.Call) and dotted(value).endswith("param"):
-        if any(word.arg != "id" for word in value.keywords):
+def _row(names: Sequence[str], value: ast.expr, bound: Mapping[str, str]) -> Row:
+    if isinstance(value, ast.Call) and plain.target(value, bound) == "pytest.param":
+        if any(word.arg != "id" or not isinstance(word.value, ast.Constant) for word in value.keywords):
             raise _Unclear
         values = value.args
     elif len(names) == 1:
@@ -243,12 +297,18 @@ def _row(names: Sequence[str], value: ast.expr) -> Row:
         values = value.elts
     else:
         raise _Unclear
-    if len(values) != len(names):
+    if len(values) != len(names) or any(map(_works, values)):
         raise _Unclear
     return dict(zip(names, values, strict=True))
 
 
-def _looped(body: list[ast.stmt], row: Row) -> Iterator[tuple[list[ast.stmt], Row]]:
+def _works(node: ast.AST) -> bool:
+    """Whether a value is worked out: at another time than it was where it stood in a test."""
+    acts = (ast.Call, ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred, ast.comprehension, ast.Subscript)
+    return any(isinstance(one, acts) for one in ast.walk(node))
+
+
+def _looped(body: list[ast.stmt], row: Row, classes: Sequence[ast.ClassDef]) -> Iterator[tuple[list[ast.stmt], Row]]:
     """The body of a test once for each row of the loop that is all that it has."""
     said = [one for one in body if not _is_idle(one)]
     loop = said[0] if len(said) == 1 else None
@@ -258,41 +318,67 @@ def _looped(body: list[ast.stmt], row: Row) -> Iterator[tuple[list[ast.stmt], Ro
     targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
     names = [one.id for one in targets if isinstance(one, ast.Name)]
     leaves = any(isinstance(one, ast.Break | ast.Continue | ast.Return) for one in ast.walk(loop))
-    if len(names) != len(targets) or leaves or len(loop.iter.elts) > MOST_ROWS:
+    is_long = len(loop.iter.elts) > MOST_ROWS
+    if len(names) != len(targets) or leaves or is_long or any(map(_works, loop.iter.elts)):
         yield body, row
         return
     inner = loop.body
     first = inner[0]
-    if len(inner) == 1 and isinstance(first, ast.With) and all(
-        dotted(one.context_expr).endswith(".subTest") and one.optional_vars is None for one in first.items
+    if classes and len(inner) == 1 and isinstance(first, ast.With) and all(
+        dotted(one.context_expr) == "self.subTest" and one.optional_vars is None and _is_labelled(one.context_expr)
+        for one in first.items
     ):  # fmt: skip
         inner = first.body
     for one in loop.iter.elts:
-        yield inner, row | _row(names, one)
+        yield inner, row | _row(names, one, {})
 
 
-def _run(body: Sequence[ast.stmt], row: Row, known: Mapping[str, str]) -> Iterator[Statement]:
+def _is_labelled(call: ast.expr) -> bool:
+    """Whether what a subtest is told does nothing."""
+    return isinstance(call, ast.Call) and not any(_works(one) for one in (*call.args, *call.keywords))
+
+
+def _run(
+    body: Sequence[ast.stmt], row: Row, known: Mapping[str, str], file: _File, local: Collection[str]
+) -> Iterator[Statement]:
     """The statements of a test with the values of a row; what is only named to be used once in the next statement
     stands there."""
-    writer = _Writer(known, dict(row))
-    said = [one for one in body if not (_is_idle(one) or isinstance(one, _IMPORTS))]
+    writer = _Writer(known, dict(row), file.path)
+    said = _without_imports([one for one in body if not _is_idle(one)], file.path, local)
     stored, loaded = Counter[str](), Counter[str]()
     for name in (part for top in said for part in ast.walk(top) if isinstance(part, ast.Name)):
         (loaded if isinstance(name.ctx, ast.Load) else stored)[name.id] += 1
     for at, one in enumerate(said):
         if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
-            local = one.targets[0].id
+            name_of = one.targets[0].id
             after = ast.walk(said[at + 1]) if at + 1 < len(said) else ()
-            next_to = sum(isinstance(part, ast.Name) and part.id == local for part in after)
+            next_to = sum(isinstance(part, ast.Name) and part.id == name_of for part in after)
             constant = isinstance(one.value, ast.Constant)
-            if stored[local] == 1 and local not in row and (constant or loaded[local] == next_to == 1):
-                writer.values[local] = writer.filled(one.value)
+            if stored[name_of] == 1 and name_of not in row and (constant or loaded[name_of] == next_to == 1):
+                writer.values[name_of] = writer.filled(one.value)
                 continue
-        yield Statement(tuple(writer.write(one)), _only_fails(one))
+        fails = _only_fails(one)
+        stays = isinstance(one, ast.Assign) and all(isinstance(part, ast.Name) for part in one.targets)
+        yield Statement(tuple(writer.write(one)), fails, fails or stays)
+
+
+def _without_imports(said: Sequence[ast.stmt], path: str, local: Collection[str]) -> Sequence[ast.stmt]:
+    """Statements without the imports that they begin with, where what these give is used and is nothing else."""
+    begin = next((at for at, one in enumerate(said) if not isinstance(one, _IMPORTS)), len(said))
+    rest = said[begin:]
+    pairs = Counter(name for one in said for part in _scope(one) for name, _ in _imported(part, path))
+    used = {part.id for one in rest for part in ast.walk(one) if isinstance(part, ast.Name)}
+    kept = [
+        one for one in said[:begin]
+        if not (names := [name for name, _ in _imported(one, path)])
+        or any(pairs[name] > 1 or name in local or name not in used for name in names)
+    ]  # fmt: skip
+    return [*kept, *rest]
 
 
 def _only_fails(node: ast.stmt) -> bool:
-    if any(isinstance(one, ast.NamedExpr | ast.Await | ast.Lambda) for one in ast.walk(node)):
+    acts = (ast.NamedExpr, ast.Await, ast.Lambda, ast.Yield, ast.YieldFrom)
+    if any(isinstance(one, acts) for one in ast.walk(node)):
         return False
     return isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and node.value in real(node))
 
@@ -300,8 +386,9 @@ def _only_fails(node: ast.stmt) -> bool:
 class _Writer:
     """Writes syntax as pieces. `bound` are the names that imports give, `values` those that stand for something."""
 
-    def __init__(self, bound: Mapping[str, str], values: dict[str, ast.expr] | None = None) -> None:
+    def __init__(self, bound: Mapping[str, str], values: dict[str, ast.expr] | None = None, path: str = "") -> None:
         self._bound = bound
+        self._path = path
         self.values = values or {}
 
     def filled(self, node: ast.expr) -> ast.expr:
@@ -326,6 +413,10 @@ class _Writer:
                 yield TARGET, f"{self._bound[root]}.{rest}" if rest else self._bound[root]
             else:
                 yield from ((NAME, f".{part}" if at else part) for at, part in enumerate(said.split(".")))
+        elif isinstance(node, _IMPORTS):
+            yield SIGN, "import *" if any(one.name == "*" for one in node.names) else "import"
+            for name, leads in _imported(node, self._path):
+                yield from ((NAME, name), (TARGET, leads))
         elif isinstance(node, ast.Constant):
             yield VALUE, repr(node.value)
         else:
@@ -335,7 +426,7 @@ class _Writer:
         yield SIGN, f"({type(node).__name__}"
         for field, value in ast.iter_fields(node):
             for one in value if isinstance(value, list) else [value]:
-                if field in _DEAD or (isinstance(one, ast.stmt) and (_is_idle(one) or isinstance(one, _IMPORTS))):
+                if field in _DEAD or (isinstance(one, ast.stmt) and _is_idle(one)):
                     continue
                 if isinstance(one, ast.AST):
                     yield from self.write(one)

@@ -266,7 +266,7 @@ def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head:
         of_rows = tables.ranged([one for one in split(body) if tables.texts(one)[1:3] != [".", "Parallel"]])
     runs = tuple(
         tuple(
-            Statement(tuple(pieces(said, bound, own)), _only_fails(said))
+            Statement(tuple(pieces(said, bound, own)), (fails := _only_fails(said)), fails)
             for said in tables.inlined(split(tables.filled(tokens, row)))
         )
         for tokens, row in (of_rows or [(body, {})])
