@@ -147,7 +147,7 @@ def test_the_calls_that_the_kill_took_are_settled_from_what_was_reserved(run: Ru
         row.call for row in run.rows if row.end is not CallEnd.REFUSED
     )
     lost = [row for row in run.rows if row.end is CallEnd.LOST]
-    assert len(lost) <= 8
+    assert len(lost) <= 16  # eight in flight, and of each client one whose answer it had given up just before
     assert all(row.source is Source.ESTIMATED for row in lost)
 
 

@@ -213,7 +213,7 @@ def is_ours(path: str, others: Collection[str] = ()) -> bool:
 
 
 def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode("utf-8", "replace")
+    return None if data is None else data.decode("utf-8", "backslashreplace")
 
 
 def _ends(path: str, frozen: Frozen, store: Holds, after: str) -> tuple[str | None, str | None]:

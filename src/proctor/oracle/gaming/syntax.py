@@ -75,7 +75,10 @@ def at_import(tree: ast.Module) -> Iterator[ast.stmt]:
     waiting: list[ast.stmt] = list(tree.body)
     while waiting:
         node = waiting.pop(0)
-        if isinstance(node, FUNCTIONS) or (isinstance(node, ast.If) and is_main(node.test)):
+        if isinstance(node, FUNCTIONS):
+            continue
+        if isinstance(node, ast.If) and is_main(node.test):
+            waiting += node.orelse
             continue
         yield node
         for part in ("body", "orelse", "finalbody"):
@@ -156,8 +159,13 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_main(test: ast.expr) -> bool:
-    """Whether a condition asks for `__name__ == "__main__"`."""
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in walk(test))
+    """Whether a condition asks for `__name__ == "__main__"`, and for nothing else that could be true as well."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(map(is_main, test.values))
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
+        return False
+    sides = (test.left, test.comparators[0])
+    return {getattr(one, "id", getattr(one, "value", None)) for one in sides} == {"__name__", "__main__"}
 
 
 def is_true(node: ast.AST | None) -> bool:

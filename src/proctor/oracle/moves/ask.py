@@ -66,7 +66,7 @@ class Moves:
             for pair in self._pairs():
                 for side, data in (("before", pair.before), ("after", pair.after)):
                     if data is not None:
-                        question[side]["texts"][pair.path] = data.decode("utf-8", "replace")  # type: ignore[index]
+                        question[side]["texts"][pair.path] = data.decode("utf-8", "backslashreplace")  # type: ignore[index]
             command = [sys.executable, "-I", "-S", "-c", _PROGRAM]
             asked = json.dumps(question).encode()
             done = subprocess.run(
