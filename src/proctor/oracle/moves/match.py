@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language, language_of
 from proctor.oracle.gaming.failed import Failing, failing
+from proctor.oracle.gaming.tokens import lexed
 from proctor.oracle.moves import python, rust, scripts
 from proctor.oracle.moves.bodies import NAME, TARGET, VALUE, Beside, Module, Pieces, Statement, Test
 from proctor.oracle.moves.trees import Move, Tree
@@ -228,9 +229,15 @@ def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _N
 
 
 def _is_seen(old: Test, new: Test, move: Move) -> bool:
-    """Whether nothing that neither tree's texts show may count for one test and not for the other: a `conftest.py`
-    that stays where it is, and what a Go package has in files that do."""
+    """Whether nothing out of sight may count for one test and not for the other: a `conftest.py` that stays where it
+    is, what a Go package has in files that do, and a macro of Rust's that is new."""
     was, now = (PurePosixPath(one.path).parent for one in (old, new))
+    if old.region.language is Language.RUST and any(
+        text.count(word) > move.before.texts.get(path, "").count(word)
+        for path, text in move.after.texts.items()
+        for word in ("macro_rules", "macro_use")
+    ):
+        return False
     if was == now:
         return True
     if old.region.language is Language.GO:
@@ -258,12 +265,25 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
             spare.append(new)
     stood = {beside.pieces for one in was.values() for beside in one.beside}
     frail &= used
+    if one.test.region.language is Language.GO and _is_said(frail, one.test.path, names.move.after):
+        return False
 
     def is_harmless(new: Beside) -> bool:
         is_plain = new.plain and (new.test == one.test.region.name or not new.words & frail)
         return not new.gives & used and (is_plain or (new.pieces in stood and bool(new.test or not new.words & used)))
 
     return all(map(is_harmless, spare)) and _has_all(old, module, one.module, names)
+
+
+def _is_said(names: Collection[str], path: str, tree: Tree) -> bool:
+    """Whether a source of a Go package that is not what it was says variables of its tests."""
+    folder = PurePosixPath(path).parent
+    return bool(names) and any(
+        token.text in names
+        for one, text in tree.texts.items()
+        if one.endswith(".go") and not one.endswith("_test.go") and PurePosixPath(one).parent == folder
+        for token in lexed(text, Language.GO)
+    )
 
 
 def _has_all(old: Test, was: Module, now: Module, names: _Names) -> bool:

@@ -31,6 +31,11 @@ def target(node: ast.AST | None, bound: Bound) -> str:
     return f"{root}.{rest}" if rest else root
 
 
+def is_idle(node: ast.AST) -> bool:
+    """Whether a statement says nothing."""
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
 def is_literal(node: ast.AST, bound: Bound) -> bool:
     """Whether a value is written out."""
     if isinstance(node, ast.Call):
@@ -138,8 +143,7 @@ def _is_plain_member(node: ast.stmt, bound: Bound) -> bool:
         )
     if isinstance(node, ast.ClassDef):
         return _is_plain_class(node, bound)
-    is_said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return isinstance(node, ast.Pass) or is_said or is_plain(node, bound)
+    return is_idle(node) or is_plain(node, bound)
 
 
 def is_calm(node: ast.AST) -> bool:

@@ -6,24 +6,19 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language
 from proctor.oracle.gaming.pyasserts import real
 from proctor.oracle.gaming.regions import Region
 from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, parsed
-from proctor.oracle.moves import plain
+from proctor.oracle.moves import plain, pyrows
 from proctor.oracle.moves.bodies import MOST_ROWS, NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
 
 _LOCAL = frozenset({"tmp_path", "monkeypatch", "capsys", "capfd", "caplog", "tmpdir", "recwarn"})
 """Fixtures of pytest's that take nothing from others."""
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _DEAD = ("ctx", "type_comment", "kind", "lineno", "type_ignores")
-
-
-class _Unclear(Exception):
-    """A table that is not written out."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +134,7 @@ def _imported(node: ast.AST, path: str) -> Iterator[tuple[str, str]]:
 def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
     bound = file.bound
     for node in body:
-        if isinstance(node, ast.Import) or _is_idle(node) or _is_main(node):
+        if isinstance(node, ast.Import) or plain.is_idle(node) or _is_main(node):
             continue
         if isinstance(node, ast.ImportFrom):
             if any(one.name == "*" for one in node.names):
@@ -165,13 +160,9 @@ def _other(file: _File, name: str, node: Function, test: Test) -> Beside:
     """A test as it stands beside others."""
     writer = _Writer(file.bound, path=file.path)
     parts = (*node.decorator_list, node.args, *filter(None, [node.returns]), *node.body)
-    pieces = ((SIGN, "test"), *(piece for part in parts if not _is_idle(part) for piece in writer.write(part)))
+    pieces = ((SIGN, "test"), *(piece for part in parts if not plain.is_idle(part) for piece in writer.write(part)))
     given = {one for part in ast.walk(node) if isinstance(part, ast.Global) for one in part.names}
     return Beside(pieces, frozenset(given), plain.is_plain_test(node, file.bound), name)
-
-
-def _is_idle(node: ast.AST) -> bool:
-    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
 def _is_main(node: ast.stmt) -> bool:
@@ -199,12 +190,14 @@ def _test(file: _File, name: str, node: Function, classes: Sequence[ast.ClassDef
     known = {key: value for key, value in (*file.bound.items(), *inner) if key not in local}
     leans: set[str] = set()
     try:
-        rows, marks = _rows(node, file, leans)
+        rows, marks = pyrows.rows(node, file.bound, file.tables, leans)
         runs = tuple(
-            tuple(_run(body, row, known, file, local)) for row in rows for body, row in _looped(node.body, row, classes)
+            tuple(_run(body, row, known, file, local))
+            for row in rows
+            for body, row in pyrows.looped(node.body, row, classes)
         )
         ids = len(rows)
-    except _Unclear:
+    except pyrows.UnclearError:
         rows, marks, ids = [{}], node.decorator_list, 1
         runs = (tuple(_run(node.body, {}, known, file, local)),)
     given = set(rows[0]) if rows else set()
@@ -239,112 +232,19 @@ def _of_class(node: ast.ClassDef, file: _File) -> Iterator[Piece]:
         yield from writer.write(part)
     for one in node.body:
         is_test = isinstance(one, FUNCTIONS) and one.name.startswith("test")
-        if not (is_test or _is_idle(one) or (isinstance(one, ast.ClassDef) and any(True for _ in _tests([one], ())))):
+        if not (
+            is_test or plain.is_idle(one) or (isinstance(one, ast.ClassDef) and any(True for _ in _tests([one], ())))
+        ):
             yield from writer.write(one)
 
 
-Row = dict[str, ast.expr]
-
-
-def _rows(node: Function, file: _File, leans: set[str]) -> tuple[list[Row], list[ast.expr]]:
-    """The rows of values that a test is run with, and the marks that say something else."""
-    every: list[list[Row]] = []
-    marks = []
-    for mark in node.decorator_list:
-        if not (isinstance(mark, ast.Call) and plain.target(mark, file.bound) == "pytest.mark.parametrize"):
-            marks.append(mark)
-            continue
-        leans.add("pytest.mark.parametrize")
-        words = {word.arg: word.value for word in mark.keywords}
-        names = mark.args[0] if mark.args else words.get("argnames")
-        values = mark.args[1] if len(mark.args) > 1 else words.get("argvalues")
-        named = words.get("ids") or ast.List([])
-        if words.keys() - {"argnames", "argvalues", "ids"} or names is None or values is None or len(mark.args) > 2:
-            raise _Unclear
-        if not (plain.is_literal(named, {}) or (dotted(named) in ("str", "repr") and dotted(named) not in file.bound)):
-            raise _Unclear
-        leans |= {values.id} if isinstance(values, ast.Name) else set()
-        every.insert(0, [_row(_names(names), one, file.bound) for one in _listed(values, file.tables)])
-    rows = [{key: value for part in one for key, value in part.items()} for one in product(*every)]
-    if not rows or len(rows) > MOST_ROWS:
-        raise _Unclear
-    return rows, marks
-
-
-def _names(node: ast.expr) -> list[str]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return [part.strip() for part in node.value.split(",") if part.strip()]
-    if isinstance(node, ast.List | ast.Tuple):
-        return [str(one.value) for one in node.elts if isinstance(one, ast.Constant)]
-    raise _Unclear
-
-
-def _listed(node: ast.expr, tables: Mapping[str, ast.expr]) -> list[ast.expr]:
-    node = tables.get(node.id, node) if isinstance(node, ast.Name) else node
-    if not isinstance(node, ast.List | ast.Tuple) or any(isinstance(one, ast.Starred) for one in node.elts):
-        raise _Unclear
-    return node.elts
-
-
-def _row(names: Sequence[str], value: ast.expr, bound: Mapping[str, str]) -> Row:
-    if isinstance(value, ast.Call) and plain.target(value, bound) == "pytest.param":
-        if any(word.arg != "id" or not isinstance(word.value, ast.Constant) for word in value.keywords):
-            raise _Unclear
-        values = value.args
-    elif len(names) == 1:
-        values = [value]
-    elif isinstance(value, ast.List | ast.Tuple):
-        values = value.elts
-    else:
-        raise _Unclear
-    if len(values) != len(names) or any(map(_works, values)):
-        raise _Unclear
-    return dict(zip(names, values, strict=True))
-
-
-def _works(node: ast.AST) -> bool:
-    """Whether a value is worked out: at another time than it was where it stood in a test."""
-    acts = (ast.Call, ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred, ast.comprehension, ast.Subscript)
-    return any(isinstance(one, acts) for one in ast.walk(node))
-
-
-def _looped(body: list[ast.stmt], row: Row, classes: Sequence[ast.ClassDef]) -> Iterator[tuple[list[ast.stmt], Row]]:
-    """The body of a test once for each row of the loop that is all that it has."""
-    said = [one for one in body if not _is_idle(one)]
-    loop = said[0] if len(said) == 1 else None
-    if not (isinstance(loop, ast.For) and not loop.orelse and isinstance(loop.iter, ast.List | ast.Tuple)):
-        yield body, row
-        return
-    targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
-    names = [one.id for one in targets if isinstance(one, ast.Name)]
-    leaves = any(isinstance(one, ast.Break | ast.Continue | ast.Return) for one in ast.walk(loop))
-    is_long = len(loop.iter.elts) > MOST_ROWS
-    if len(names) != len(targets) or leaves or is_long or any(map(_works, loop.iter.elts)):
-        yield body, row
-        return
-    inner = loop.body
-    first = inner[0]
-    if classes and len(inner) == 1 and isinstance(first, ast.With) and all(
-        dotted(one.context_expr) == "self.subTest" and one.optional_vars is None and _is_labelled(one.context_expr)
-        for one in first.items
-    ):  # fmt: skip
-        inner = first.body
-    for one in loop.iter.elts:
-        yield inner, row | _row(names, one, {})
-
-
-def _is_labelled(call: ast.expr) -> bool:
-    """Whether what a subtest is told does nothing."""
-    return isinstance(call, ast.Call) and not any(_works(one) for one in (*call.args, *call.keywords))
-
-
 def _run(
-    body: Sequence[ast.stmt], row: Row, known: Mapping[str, str], file: _File, local: Collection[str]
+    body: Sequence[ast.stmt], row: pyrows.Row, known: Mapping[str, str], file: _File, local: Collection[str]
 ) -> Iterator[Statement]:
     """The statements of a test with the values of a row; what is only named to be used once in the next statement
     stands there."""
     writer = _Writer(known, dict(row), file.path)
-    said = _without_imports([one for one in body if not _is_idle(one)], file.path, local)
+    said = _without_imports([one for one in body if not plain.is_idle(one)], file.path, local)
     stored, loaded = Counter[str](), Counter[str]()
     for name in (part for top in said for part in ast.walk(top) if isinstance(part, ast.Name)):
         (loaded if isinstance(name.ctx, ast.Load) else stored)[name.id] += 1
@@ -426,7 +326,7 @@ class _Writer:
         yield SIGN, f"({type(node).__name__}"
         for field, value in ast.iter_fields(node):
             for one in value if isinstance(value, list) else [value]:
-                if field in _DEAD or (isinstance(one, ast.stmt) and _is_idle(one)):
+                if field in _DEAD or (isinstance(one, ast.stmt) and plain.is_idle(one)):
                     continue
                 if isinstance(one, ast.AST):
                     yield from self.write(one)

@@ -11,17 +11,17 @@ from proctor.oracle.gaming.change import Language, is_test
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.regions import Region, regions
 from proctor.oracle.gaming.tokens import Token, closing, lexed
-from proctor.oracle.moves import rust, tables
+from proctor.oracle.moves import calm, rust, tables
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
 from proctor.oracle.moves.trees import Tree
 
 _GOES_ON = frozenset(". , ? : && || + - * = == != === !== => := else ) ] } |".split())  # noqa: SIM905 - a list to read
 _GOES_ON_AFTER = _GOES_ON - {")", "]", "}"}
-_DECLARES = frozenset({"const", "let", "var", "function", "class", "type", "interface", "enum", "func", "fn", "struct",
-                       "static", "mod", "trait", "impl", "use"})  # fmt: skip
 _HEADS = ("describe", "suite", "context")
 _GROUPS = {"it": "test", "specify": "test"}
 _RUNS_UNASKED = ("init", "TestMain")
+_UNNAMED = frozenset({"_", "."})
+"""What a Go import may be called that gives no name of its own."""
 _VERSION = re.compile(r"v\d+")
 _NO_ASSERTION = frozenset({"=>", "=", ":=", "function", "func", "await"})
 
@@ -43,18 +43,42 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
     else:
         beside_tests = [token for at, token in enumerate(tokens) if at not in left_out]
     bound: dict[str, str] = {}
+    given: list[str] = []
+    used: list[tuple[str, str, bool]] = []
     beside = []
     for said in split(beside_tests):
         is_use = language is Language.RUST and said[0].text == "use"
         names = dict(rust.imported(said, path, text, tree) if is_use else _imported(said, path, language))
-        bound |= names
-        if not names and (other := _besides(said, language)) is not None:
+        bound |= {name: leads for name, leads in names.items() if name not in _UNNAMED}
+        given += names
+        is_whole = "*" in tables.texts(said)
+        used += [(name, leads, is_whole) for name, leads in names.items() if is_use]
+        if (not names or _UNNAMED & names.keys()) and (other := _besides(said, language)) is not None:
             beside.append((said, other))
-    written = tuple(Beside(tuple(pieces(said, bound)), gives, plain) for said, (gives, plain) in beside)
+            given += other[0]
+    where = ((VALUE, posixpath.dirname(path)),) if language is Language.RUST else ()
+    written = [
+        Beside((*pieces(said, bound), *(where if said[0].text == "mod" else ())), gives, plain, frail=frail, hook=hook)
+        for said, (gives, plain, frail, hook) in beside
+    ]
+    # a trait counts without being named
+    written += [Beside(((SIGN, "use"), (TARGET, leads)), plain=is_whole) for _, leads, is_whole in used]
+    twice = {name for name in bound if given.count(name) > 1}
+    written += [Beside(((SIGN, "again"), (NAME, name)), frozenset({name})) for name in sorted(twice)]
     head = _package(path, tokens, language, tree)
     groups = [_group(tokens, span[0]) if language is Language.SCRIPT else "" for span in spans]
-    tests = (_test(path, one, group, bound, head) for one, group in zip(found, groups, strict=True))
-    return Module(path, tuple(tests), written)
+    tests = tuple(_test(path, one, group, bound, head) for one, group in zip(found, groups, strict=True))
+    for one, test in zip(found, tests, strict=True):
+        is_plain = calm.is_plain_test(one.tokens, language)
+        gives = frozenset(calm.assigned(one.tokens))
+        written.append(Beside(tuple(pieces(_unnamed(one), bound)), gives, is_plain, test.region.name))
+    return Module(path, tests, tuple(written))
+
+
+def _unnamed(region: Region) -> list[Token]:
+    """A test without its name."""
+    at = next((n for n, one in enumerate(region.tokens) if one.text in (f"s:{region.name}", region.name)), 0)
+    return [token for n, token in enumerate(region.tokens) if n != at]
 
 
 def _spans(tokens: Sequence[Token], tests: Sequence[Region]) -> Iterator[range]:
@@ -74,10 +98,12 @@ def _package(path: str, tokens: Sequence[Token], language: Language, tree: Tree)
 
 
 def _groups(tokens: tuple[Token, ...]) -> Iterator[int]:
-    """The places of what puts tests in groups, without what is in these."""
+    """The places of what puts tests in groups and does nothing else, without what is in these."""
     for _, at, body, inner, end in _described(tokens):
-        yield from range(at, body + 1)
-        yield from range(inner - 1, end)
+        opening = tables.texts(tokens[at + 2 : body + 1])
+        if opening[1:] in ([",", "(", ")", "=>", "{"], [",", "function", "(", ")", "{"]) and end == inner + 1:
+            yield from range(at, body + 1)
+            yield from range(inner - 1, end)
 
 
 def _group(tokens: tuple[Token, ...], at: int) -> str:
@@ -159,7 +185,13 @@ def _imported(said: Sequence[Token], path: str, language: Language) -> Iterator[
             if token.text.startswith("s:"):
                 module = token.text[2:]
                 parts = [part for part in module.split("/") if not _VERSION.fullmatch(part)]
-                alias = texts[at - 1] if said[at - 1].is_word and at > 1 else parts[-1] if parts else module
+                alias = (
+                    texts[at - 1]
+                    if at > 1 and (said[at - 1].is_word or texts[at - 1] == ".")
+                    else parts[-1]
+                    if parts
+                    else module
+                )
                 yield alias, f"{module}#"
     elif language is Language.SCRIPT and (module_at := _module(texts)):
         module = texts[module_at][2:]
@@ -194,24 +226,27 @@ def _module(texts: Sequence[str]) -> int:
     return at if at < len(texts) and texts[at].startswith("s:") else 0
 
 
-def _besides(said: Sequence[Token], language: Language) -> tuple[frozenset[str], bool] | None:
-    """The names that a statement gives, and whether it does no more; None for one that says nothing."""
+def _besides(said: Sequence[Token], language: Language) -> tuple[frozenset[str], bool, bool, bool] | None:
+    """The names that a statement gives; whether it is plain, whether what it gives may be changed in place, and whether
+    it is run unasked. None for a statement that says nothing."""
     texts = [token.text for token in said]
     if texts[0] in ("package", "}", ")") or (len(said) == 1 and said[0].value):
         return None
     while texts[0] in ("export", "async", "pub", "default", "declare") and len(texts) > 1:
         texts, said = texts[1:], said[1:]
     words = frozenset(token.text for token in said if token.is_word)
-    if texts[0] not in _DECLARES:
-        return words, False
+    hook = bool(words & calm.UNASKED)
     if texts[0] in ("function", "func", "fn", "class", "type", "interface"):
         at = closing(said, 1) if texts[0] == "func" and texts[1:2] == ["("] else 1
         name = texts[at] if at < len(texts) else ""
-        return frozenset({name}), name not in _RUNS_UNASKED
+        return frozenset({name}), calm.is_plain(said, language), False, hook
     if texts[0] in ("const", "let", "var", "static"):
         calls = "(" in texts and not _is_function(said)
-        return (words if calls or "." in texts else own_names(said) or words), not calls
-    return words, texts[0] != "use"
+        names = words if calls or "." in texts else calm.own_names(said) or words
+        is_plain = calm.is_plain(said, language)
+        frail = not is_plain or texts[0] != "const" or bool({"[", "{"} & set(texts))
+        return names, is_plain, frail, hook
+    return words, False, True, hook
 
 
 def _is_function(said: Sequence[Token]) -> bool:
@@ -226,34 +261,12 @@ def _is_function(said: Sequence[Token]) -> bool:
     return texts[at] == "function" and texts[-1] == "}"
 
 
-def own_names(tokens: Sequence[Token]) -> frozenset[str]:
-    """The names that some tokens give."""
-    found: set[str] = set()
-    for at, token in enumerate(tokens):
-        if token.text in ("const", "let", "var", "mut") and at + 1 < len(tokens):
-            end = closing(tokens, at + 1) if tokens[at + 1].text in ("{", "[", "(") else at + 2
-            found |= {one.text for one in tokens[at + 1 : end] if one.is_word}
-        elif token.text == ":=":
-            back = at - 1
-            while back >= 0 and (tokens[back].is_word or tokens[back].text == ","):
-                if tokens[back].text in ("if", "for", "switch") or tokens[back].line < token.line:
-                    break
-                found.add(tokens[back].text)
-                back -= 1
-        elif token.text == "=>" and at:
-            begin = at - 1
-            while tokens[at - 1].text == ")" and begin > 0 and closing(tokens, begin) != at:
-                begin -= 1
-            found |= {one.text for one in tokens[begin:at] if one.is_word}
-    return frozenset(found - {","})
-
-
 # --- tests ----------------------------------------------------------------------------------------
 
 
 def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head: tuple[Piece, ...]) -> Test:
     before, parameters, body = _parts(region)
-    own = own_names(region.tokens)
+    own = calm.own_names(region.tokens)
     ids, of_rows = 1, None
     if region.language is Language.SCRIPT:
         rows = tables.each(before, parameters)
@@ -263,7 +276,9 @@ def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head:
         of_rows = of_rows or tables.looped(list(split(body)))
     elif region.language is Language.GO:
         body = tables.without_messages(body)
-        of_rows = tables.ranged([one for one in split(body) if tables.texts(one)[1:3] != [".", "Parallel"]])
+        of = _testing(parameters)
+        said = [one for one in split(body) if tables.texts(one) != [of, ".", "Parallel", "(", ")"]]
+        of_rows = tables.ranged(said, of)
     runs = tuple(
         tuple(
             Statement(tuple(pieces(said, bound, own)), (fails := _only_fails(said)), fails)
@@ -271,11 +286,19 @@ def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head:
         )
         for tokens, row in (of_rows or [(body, {})])
     )
+    hidden = sorted(own & bound.keys())
+    head = (*head, *(piece for one in hidden for piece in ((NAME, one), (TARGET, bound[one]))))
     named = Region(f"{group}{region.name}", region.language, region.line, ())
     given = [*before, *parameters]
     if region.language is Language.SCRIPT:
         given = [one for one in given if one.text not in ("(", ")")]
     return Test(path, named, (*head, *pieces(given, bound, own)), runs, own, ids)
+
+
+def _testing(parameters: Sequence[Token]) -> str:
+    """What a Go test calls the `*testing.T` that it is given."""
+    texts = tables.texts(parameters)
+    return texts[1] if texts[:1] == ["("] and texts[2:] == ["*", "testing", ".", "T", ")"] else ""
 
 
 def _parts(region: Region) -> tuple[Sequence[Token], Sequence[Token], Sequence[Token]]:

@@ -129,8 +129,8 @@ def without_messages(tokens: Tokens) -> list[Token]:
     return found
 
 
-def ranged(body: Sequence[Tokens]) -> list[tuple[Tokens, Row]] | None:
-    """The body of the loop over a table that a Go test ends with, once for each row."""
+def ranged(body: Sequence[Tokens], of: str) -> list[tuple[Tokens, Row]] | None:
+    """The body of the loop over a table that a Go test ends with, once for each row. `of` is its `*testing.T`."""
     loop = body[-1] if body else ()
     words = texts(loop)
     if words[:1] != ["for"] or "range" not in words or len(body) > 2 or _leaves(loop):
@@ -146,7 +146,9 @@ def ranged(body: Sequence[Tokens]) -> list[tuple[Tokens, Row]] | None:
         opening = _last_brace(loop, at)
         table, said = loop[at:opening], inside(loop, opening)
     rows = _table(table, variables[-1], variables[0]) if variables else None
-    return [(_unwrapped(said, variables[-1]), row) for row in rows] if rows else None
+    if of in variables or not of:
+        return None
+    return [(_unwrapped(said, variables[-1], of), row) for row in rows] if rows else None
 
 
 def _last_brace(loop: Tokens, at: int) -> int:
@@ -188,15 +190,15 @@ def _fields(tokens: Tokens) -> Iterator[str]:
             naming = False
 
 
-def _unwrapped(said: Tokens, variable: str) -> Tokens:
+def _unwrapped(said: Tokens, variable: str, of: str) -> Tokens:
     """The body of a loop without the subtest that it is in."""
     if texts(said[:3]) == [variable, ":=", variable]:
         said = said[3:]
-    if texts(said[1:4]) == [".", "Run", "("]:
-        call = inside(said, 3)
-        opening = next((n for n, token in enumerate(call) if token.text == "{"), 0)
-        if opening and closing(said, 3) == len(said) and "func" in texts(call[:opening]):
-            return inside(call, opening)
+    if texts(said[:4]) == [of, ".", "Run", "("] and closing(said, 3) == len(said):
+        call = parts(inside(said, 3))
+        head = ["func", "(", of, "*", "testing", ".", "T", ")", "{"]
+        if len(call) == 2 and texts(call[1][: len(head)]) == head and "(" not in texts(call[0]):
+            return inside(call[1], len(head) - 1)
     return said
 
 
