@@ -15,7 +15,7 @@ from proctor.oracle.gaming.change import Language, language_of
 from proctor.oracle.gaming.failed import Failing, failing
 from proctor.oracle.gaming.tokens import lexed
 from proctor.oracle.moves import python, rust, scripts
-from proctor.oracle.moves.bodies import NAME, TARGET, VALUE, Beside, Module, Pieces, Statement, Test
+from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Pieces, Statement, Test
 from proctor.oracle.moves.trees import Move, Tree
 
 _READ = (Language.PYTHON, Language.SCRIPT, Language.GO, Language.RUST)
@@ -325,7 +325,7 @@ class _Names:
 
     def are_same(self, old: Pieces, new: Pieces) -> bool:
         """Whether pieces say the same; keeps the names that differ."""
-        if len(old) != len(new):
+        if len(old) != len(new) or any(a[0] != b[0] or (a[0] in (SIGN, VALUE) and a != b) for a, b in _zip(old, new)):
             return False
         return all(a == b if a[0] not in (NAME, TARGET, VALUE) else self._is_same(a, b) for a, b in _zip(old, new))
 
