@@ -64,6 +64,11 @@ class Beside:
     """Whether it is run unasked."""
 
     @cached_property
+    def shape(self) -> int:
+        """The same for what differs in names alone."""
+        return hash(tuple((kind, text if kind in (SIGN, VALUE) else "") for kind, text in self.pieces))
+
+    @cached_property
     def words(self) -> frozenset[str]:
         return words_of(self.pieces)
 
@@ -75,6 +80,14 @@ class Module:
     path: str
     tests: tuple[Test, ...] = ()
     beside: tuple[Beside, ...] = ()
+
+    @cached_property
+    def shapes(self) -> dict[int, list[Beside]]:
+        """What stands beside the tests, by its shape."""
+        found: dict[int, list[Beside]] = {}
+        for one in self.beside:
+            found.setdefault(one.shape, []).append(one)
+        return found
 
 
 def words_of(pieces: Pieces) -> frozenset[str]:

@@ -258,7 +258,9 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
     used = {*one.test.words, *one.test.leans, *one.test.region.name.split(".")}
     spare, frail = [], set[str]()
     for new in one.module.beside:
-        if new.pieces in had or any(names.copy().are_same(beside.pieces, new.pieces) for beside in module.beside):
+        if new.pieces in had or any(
+            names.copy().are_same(beside.pieces, new.pieces) for beside in module.shapes.get(new.shape, ())
+        ):
             used |= new.words if not new.test else set()
             frail |= new.gives if new.frail else set()
         else:
@@ -294,7 +296,7 @@ def _has_all(old: Test, was: Module, now: Module, names: _Names) -> bool:
         wanted = wanted | more
     has = {one.pieces for one in now.beside}
     return all(
-        one.pieces in has or any(names.copy().are_same(one.pieces, new.pieces) for new in now.beside)
+        one.pieces in has or any(names.copy().are_same(one.pieces, new.pieces) for new in now.shapes.get(one.shape, ()))
         for one in beside
         if one.hook or one.gives & wanted
     )
