@@ -15,9 +15,9 @@ from proctor.errors import ProctorError
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.gaming.change import Language, is_test, language_of
 
-SECONDS = 30.0
+SECONDS = 60.0
 """Time that an answer may take."""
-_MOST = 1_000
+_MOST = 5_000
 """Ids that are looked at."""
 _FILE = 256 << 10
 _READ = (Language.PYTHON, Language.SCRIPT, Language.GO, Language.RUST)
