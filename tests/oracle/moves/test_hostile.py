@@ -32,6 +32,21 @@ def also(said: str, of: str = TEST) -> str:
 
 
 HELD: dict[str, tuple[str, str]] = {
+    # another name for it, and calls that reach it
+    "self is the source": (TEST, also(f"def test_z():\n    self = app\n    self.f = {INSTEAD}\n    assert 1")),
+    "self is given the source": (TEST, also(f"def h(self):\n    self.f = {INSTEAD}\n\n\ndef test_z():\n    h(app)")),
+    "an update of its names": (TEST, also("def test_z():\n    app.CACHE.update({2: 4})\n    assert 1")),
+    "a wrapper of it": (TEST, also("import functools\n\n\ndef test_z():\n"
+                                   "    functools.update_wrapper(app, K, ('f',), ())\n    assert 1")),
+    "a file that is written": (TEST, also("def test_z():\n    open('app.py', 'w').write('')\n    assert 1")),
+    "a plugin of a class": (TEST, also("class Z:\n    def pytest_pyfunc_call(self, pyfuncitem):\n        return True")),
+    "the plugins of a run": (TEST, also("def test_z(request):\n    request.config.x(app)\n    assert 1")),
+    "a hook that is imported": (TEST, "from kit import setup_function\n" + TEST),
+    "a name of Python's that is imported": (TEST, "from kit import name as __name__\n" + TEST),
+    "an inlined call that is waited for": (
+        BARE.replace("    assert", "    got = app.f(2)\n    with app.raises():\n        app.check(got)\n    assert"),
+        BARE.replace("    assert", "    with app.raises():\n        app.check(app.f(2))\n    assert"),
+    ),
     # what runs as the file is read
     "a class body": (TEST, also(f"class TestZ:\n    app.f = {INSTEAD}\n\n    def test_z(self):\n        assert app.f")),
     "a class body with global": (TEST, also("class TestZ:\n    global WANT\n    WANT = 0\n\n    def test_z(self):\n"
@@ -126,7 +141,7 @@ GENTLE = {
     "a type": BARE.replace("test_work()", "test_work() -> None"),
     "another test": also("def test_z(tmp_path: Path) -> None:\n    x = {}\n    x[1] = app.f(3)\n    assert x"),
     "a fixture": also("import pytest\n\n\n@pytest.fixture\ndef z():\n    yield app.f(1)"),
-    "a class of tests": also("class TestZ:\n    A = 3\n\n    def test_z(self):\n        self.a = 1\n        assert 1"),
+    "a class of tests": also("class TestZ:\n    A = 3\n\n    def test_z(self):\n        a = 1\n        assert a"),
     "a constant": also("MORE = {'a': [1, -2]}"),
     "a sorting mark": "import pytest\n" + BARE.replace("def t", "@pytest.mark.slow\ndef t"),
     "a run by name": also("if __name__ == '__main__':\n    app.main()"),
@@ -161,7 +176,16 @@ def test_a_conftest_that_stays_where_it_is_must_count_as_it_did(place: str, move
 
 
 WANTED = THERE + "let want = 2\n" + ONE.replace("toBe(2)", "toBe(want)")
+ROW = "test.each([BENT])('adds', (a, want) => {\n  expect(f(a)).toBe(want)\n})\n"
 SCRIPTS = {
+    "rows that are worked out": THERE + ROW.replace("BENT", "[1, 2].map(() => 0)"),
+    "rows that are chosen": THERE + ROW.replace("BENT", "[1, 2] && [1, 0]"),
+    "rows that are spread": THERE
+    + ROW.replace("(a, want)", "({ a, want })").replace("BENT", "{ a: 1, want: 2, ...{} }"),
+    "rows by a computed key": THERE
+    + ROW.replace("(a, want)", "({ a, want })").replace("BENT", "{ a: 1, want: 2, ['want']: 0 }"),
+    "rows under other names": THERE
+    + ROW.replace("(a, want)", "({ a: want, want: a })").replace("BENT", "{ a: 1, want: 2 }"),
     "a tagged text": THERE + ONE + "const z = bend`x`\n",
     "a text that is worked out": THERE + ONE + "const z = `${bend()}`\n",
     "a static block": THERE + ONE + "class Z { static { bend() } }\n",

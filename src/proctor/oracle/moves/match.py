@@ -75,7 +75,7 @@ class _Candidate:
         rests = [self.test.runs[at][end:] for at, end in self.taken.items()]
         known = {p for at, end in self.taken.items() for one in self.test.runs[at][:end] for p in one.pieces}
         known |= set(self.test.head)
-        return all(
+        return (len(self.test.runs) == 1 or not any(rests)) and all(
             one.asserts and all(piece in known for piece in one.pieces if piece[0] == TARGET)
             for rest in rests
             for one in rest
@@ -243,6 +243,12 @@ def _is_seen(old: Test, new: Test, move: Move) -> bool:
     if old.region.language is Language.GO:
         kept = move.before.paths & move.after.paths - move.after.texts.keys()
         return not any(path.endswith("_test.go") and PurePosixPath(path).parent in (was, now) for path in kept)
+    if any(
+        path.endswith("__init__.py") and path not in move.before.paths and text.strip()
+        and PurePosixPath(new.path).is_relative_to(PurePosixPath(path).parent)
+        for path, text in move.after.texts.items()
+    ):  # fmt: skip
+        return False
     above, below = (
         {path for path in tree.paths - tree.texts.keys()
          if path.endswith("conftest.py") and folder.is_relative_to(PurePosixPath(path).parent)}

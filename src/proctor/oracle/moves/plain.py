@@ -14,7 +14,8 @@ HOOKS = ("setup", "teardown", "setUp", "tearDown", "pytest", "load_tests", "coll
 _REACHING = frozenset({
     "globals", "locals", "vars", "setattr", "delattr", "getattr", "exec", "eval", "builtins", "sys", "importlib", "gc",
     "ctypes", "inspect", "modules", "patch", "mock", "mocker", "attrgetter", "methodcaller", "runpy", "settrace",
-    "setprofile", "atexit", "signal", "_getframe",
+    "setprofile", "atexit", "signal", "_getframe", "update", "update_wrapper", "runsource", "timeit", "loads", "write",
+    "write_text", "setcontext", "environ", "register", "pluginmanager", "request", "pytestconfig", "setitem",
 })  # fmt: skip
 """Names by which code reaches what is not its own."""
 _FIXTURES = ("pytest.fixture", "contextlib.contextmanager", "dataclasses.dataclass")
@@ -98,7 +99,7 @@ def is_plain(node: ast.stmt, bound: Bound) -> bool:
     return False
 
 
-def _is_plain_function(node: Function, bound: Bound, marks: tuple[str, ...]) -> bool:
+def _is_plain_function(node: Function, bound: Bound, marks: tuple[str, ...], of_class: bool = False) -> bool:
     defaults = [one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None]
     types = [node.returns, *(one.annotation for one in arguments(node))]
     return (
@@ -106,7 +107,7 @@ def _is_plain_function(node: Function, bound: Bound, marks: tuple[str, ...]) -> 
         and not getattr(node, "type_params", None)
         and all(is_literal(one, bound) and not is_frail(one) for one in defaults)
         and all(is_type(one, bound) for one in types)
-        and is_calm(node)
+        and is_calm(node, of_class)
     )
 
 
@@ -139,15 +140,17 @@ def _is_plain_member(node: ast.stmt, bound: Bound) -> bool:
         if node.name.startswith("test"):
             return is_plain_test(node, bound)
         return node.name not in ("__init_subclass__", "__set_name__", "__del__", "__class_getitem__") and (
-            _is_plain_function(node, bound, (*_METHODS, *_FIXTURES))
+            not node.name.startswith("pytest")
+            and _is_plain_function(node, bound, (*_METHODS, *_FIXTURES), of_class=True)
         )
     if isinstance(node, ast.ClassDef):
         return _is_plain_class(node, bound)
     return is_idle(node) or is_plain(node, bound)
 
 
-def is_calm(node: ast.AST) -> bool:
-    """Whether code that is run changes nothing but what it made itself, as far as its words tell."""
+def is_calm(node: ast.AST, of_class: bool = False) -> bool:
+    """Whether code that is run changes nothing but what it made itself, or its own object where it is `of_class`, as
+    far as its words tell."""
     parts = list(ast.walk(node))
     made = {one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     changed = [
@@ -155,7 +158,8 @@ def is_calm(node: ast.AST) -> bool:
     ]
     roots = [(one.value.id if isinstance(one.value, ast.Name) else "", isinstance(one, ast.Subscript))
              for one in changed]  # fmt: skip
-    return not any(map(_reaches, parts)) and all(name in (made if part else ("self",)) for name, part in roots)
+    own = {"self"} - made if of_class else set()
+    return not any(map(_reaches, parts)) and all(name in (made if part else own) for name, part in roots)
 
 
 def _reaches(node: ast.AST) -> bool:
@@ -173,6 +177,6 @@ def _reaches(node: ast.AST) -> bool:
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         words = [node.value] if node.value.startswith("__") else []
     elif isinstance(node, ast.arg):
-        words = [node.arg] if node.arg in ("mocker",) else []
+        words = [node.arg] if node.arg in ("mocker", "request", "pytestconfig") else []
     known = ("__name__", "__file__", "__doc__", "__init__", "__future__")
     return any(word in _REACHING or word == "*" or (word[:2] == "__" and word not in known) for word in words)

@@ -134,11 +134,10 @@ def _imported(node: ast.AST, path: str) -> Iterator[tuple[str, str]]:
 def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
     bound = file.bound
     for node in body:
-        if isinstance(node, ast.Import) or plain.is_idle(node) or _is_main(node):
+        if plain.is_idle(node) or _is_main(node):
             continue
-        if isinstance(node, ast.ImportFrom):
-            if any(one.name == "*" for one in node.names):
-                yield Beside(((SIGN, "*"), (TARGET, f"{'.' * node.level}{node.module or ''}")))
+        if isinstance(node, _IMPORTS):
+            yield from _brought(node)
             continue
         if isinstance(node, FUNCTIONS) and node.name.startswith("test"):
             continue
@@ -154,6 +153,14 @@ def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
             names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
             frail = not is_plain or plain.is_frail(getattr(node, "value", None) or node)
             yield Beside(pieces, names, is_plain, frail=frail, hook=any(one.startswith(plain.HOOKS) for one in names))
+
+
+def _brought(node: ast.Import | ast.ImportFrom) -> Iterator[Beside]:
+    """What an import brings into a file that may be run unasked."""
+    for one in node.names:
+        name = one.asname or one.name.partition(".")[0]
+        if one.name == "*" or (name.startswith(plain.HOOKS) and name != "pytest"):
+            yield Beside(((SIGN, "*"), (TARGET, ast.unparse(node))))
 
 
 def _other(file: _File, name: str, node: Function, test: Test) -> Beside:
@@ -254,12 +261,22 @@ def _run(
             after = ast.walk(said[at + 1]) if at + 1 < len(said) else ()
             next_to = sum(isinstance(part, ast.Name) and part.id == name_of for part in after)
             constant = isinstance(one.value, ast.Constant)
-            if stored[name_of] == 1 and name_of not in row and (constant or loaded[name_of] == next_to == 1):
+            once = loaded[name_of] == next_to == 1 and _is_first(name_of, said[at + 1])
+            if stored[name_of] == 1 and name_of not in row and (constant or once):
                 writer.values[name_of] = writer.filled(one.value)
                 continue
         fails = _only_fails(one)
         stays = isinstance(one, ast.Assign) and all(isinstance(part, ast.Name) for part in one.targets)
         yield Statement(tuple(writer.write(one)), fails, fails or stays)
+
+
+def _is_first(name: str, node: ast.stmt) -> bool:
+    """Whether a name is what a statement asks for before anything else."""
+    test = node.test if isinstance(node, ast.Assert) else node.value if isinstance(node, ast.Expr) else None
+    if isinstance(test, ast.Call) and dotted(test.func).startswith("self.assert"):
+        test = next(iter(test.args), None)
+    test = test.left if isinstance(test, ast.Compare) else test
+    return isinstance(test, ast.Name) and test.id == name
 
 
 def _without_imports(said: Sequence[ast.stmt], path: str, local: Collection[str]) -> Sequence[ast.stmt]:

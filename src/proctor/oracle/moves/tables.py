@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -54,6 +55,11 @@ def filled(tokens: Tokens, row: Row) -> list[Token]:
 # --- JavaScript -----------------------------------------------------------------------------------
 
 
+_WORKS = frozenset({"(", "...", "=>", ".", "&&", "||", "??", "?", "get", "set", "function", "func", "`"})
+"""Signs and words by which a value comes to be another one."""
+_NAME = re.compile(r"[^\W\d]\w*|\$\w*")
+
+
 def each(before: Tokens, parameters: Tokens) -> list[Row] | None:
     """The rows of `test.each([…])(title, (a, b) => …)`; None where a table is not written out. `before` is what stands
     before the title."""
@@ -88,20 +94,33 @@ def _leaves(tokens: Tokens) -> bool:
 
 
 def _rows(items: Sequence[Tokens], names: Sequence[str]) -> list[Row] | None:
-    """Rows of values for names, which may stand in brackets."""
+    """Rows of values for names, which may stand in brackets; None unless all of them are written out."""
     rows: list[Row] = []
+    if not all(map(_is_written, items)) or not all(name in "{}[]" or _NAME.fullmatch(name) for name in names):
+        return None
     for item in items[: MOST_ROWS + 1]:
         if names[:1] == ["{"]:
             keyed = _keyed(inside(item)) if item[0].text == "{" else {}
+            if len(keyed) != len(parts(inside(item))):
+                return None
             rows.append({name: keyed[name] for name in names if name in keyed})
         else:
             bare = [name for name in names if name not in ("[", "]")]
             many = len(bare) > 1 or names[:1] == ["["]
             values = parts(inside(item)) if many and item[0].text == "[" else [item]
+            if names[:1] == ["["] and item[0].text != "[":
+                return None
             if len(values) != len(bare):
                 return None
             rows.append(dict(zip(bare, values, strict=True)))
     return rows if 0 < len(rows) <= MOST_ROWS else None
+
+
+def _is_written(item: Tokens) -> bool:
+    """Whether an item of a table is a value as it stands: nothing is called, spread, chosen or taken from it."""
+    opening = next((n for n, token in enumerate(item) if token.text in ("{", "[")), 0)
+    ends = item[opening].text not in ("{", "[") or closing(item, opening) == len(item)
+    return ends and _WORKS.isdisjoint(texts(item))
 
 
 def _keyed(tokens: Tokens) -> dict[str, Tokens]:
@@ -166,7 +185,10 @@ def _table(table: Tokens, variable: str, key: str) -> list[Row] | None:
     if opening >= len(table) or table[opening].text != "{" or closing(table, opening) != len(table):
         return None
     rows: list[Row] = []
-    for item in parts(inside(table, opening)):
+    items = parts(inside(table, opening))
+    if not all(map(_is_written, items)):
+        return None
+    for item in items:
         start = next((n for n, token in enumerate(item) if token.text == "{"), len(item))
         given = inside(item, start) if start < len(item) else ()
         keyed = _keyed(given)
@@ -205,6 +227,10 @@ def _unwrapped(said: Tokens, variable: str, of: str) -> Tokens:
 # --- what is named to be used once ----------------------------------------------------------------
 
 
+_FIRST = 4
+"""Tokens at whose end a statement has asked for something: `if got`, `expect(got`, `assert_eq!(got`."""
+
+
 def inlined(body: Iterable[Tokens]) -> Iterator[Tokens]:
     """Statements, of which what is only named to be used once in the next one stands there, constants everywhere."""
     said = [_condition(one) for one in body]
@@ -216,7 +242,8 @@ def inlined(body: Iterable[Tokens]) -> Iterator[Tokens]:
         uses = _uses(rest, name)
         next_to = _uses(said[at + 1], name) if at + 1 < len(said) else 0
         is_constant = len(value) == 1 and value[0].value
-        if name and uses and not _is_given(rest, name) and (is_constant or uses == next_to == 1):
+        first = at + 1 < len(said) and name in texts(said[at + 1][:_FIRST])
+        if name and uses and not _is_given(rest, name) and (is_constant or (uses == next_to == 1 and first)):
             values[name] = value
         else:
             yield now
