@@ -6,11 +6,9 @@ Text only, nothing is run. The look is bounded in bytes and time and is done by 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import subprocess
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,10 +16,9 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
-import proctor
 from proctor.errors import ProctorError
 from proctor.journal.events import Finding
-from proctor.oracle import tamper
+from proctor.oracle import apart, tamper
 from proctor.oracle.bench import shown
 from proctor.oracle.frozen import Frozen, Item
 from proctor.oracle.gaming.change import Language, is_test, language_of, spread
@@ -51,30 +48,12 @@ _NOT_OURS = re.compile(
     re.DOTALL,
 )
 """Installed packages, and what tools write; none writes Python that nobody is to read."""
-_ROOT = str(Path(proctor.__file__).parents[1])
-_PROGRAM = f"import sys; sys.path.insert(0, {_ROOT!r}); from proctor.oracle.gaming.__main__ import main; main()"
 
 
-class Pair(Protocol):
-    """A file's bytes before and after."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def before(self) -> bytes | None: ...
-    @property
-    def after(self) -> bytes | None: ...
-
-
-class Holds(Protocol):
+class Holds(apart.Holds, Protocol):
     """The part of `checkpoint.Store` that a look needs."""
 
-    def pairs(
-        self, before: str, after: str, wanted: Callable[[str], bool], largest: int = ...
-    ) -> tuple[Sequence[Pair], list[str]]: ...
     def mentioned(self, commit: str, words: Sequence[str], but: Collection[str]) -> set[str]: ...
-    def read(self, commit: str, path: str) -> bytes: ...
-    def paths(self, commit: str) -> tuple[str, ...]: ...
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -197,7 +176,7 @@ def _question(what: Looked, frozen: Frozen, store: Holds) -> tuple[dict[str, Any
     return question, left_out, tests
 
 
-def _shown(pair: Pair) -> tuple[str, str | None, str | None]:
+def _shown(pair: apart.Pair) -> tuple[str, str | None, str | None]:
     return shown(pair.path), _text(pair.before), _text(pair.after)
 
 
@@ -284,9 +263,7 @@ def _checking(frozen: Frozen) -> Iterator[tuple[str, str]]:
 
 def _ask(question: Mapping[str, object]) -> _Answer:
     """Put the question to a process of its own. SubprocessError or ValueError where it gives no answer."""
-    command = [sys.executable, "-I", "-S", "-c", _PROGRAM]
-    asked = json.dumps(question).encode()
-    done = subprocess.run(command, input=asked, capture_output=True, timeout=SECONDS, cwd="/", env={}, check=False)
+    done = apart.ask("gaming", question, SECONDS)
     if done.returncode:
         last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         ended = "no end within its time and memory" if done.returncode < 0 else f"exit code {done.returncode}"

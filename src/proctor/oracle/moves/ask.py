@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
-import proctor
 from proctor.errors import ProctorError
+from proctor.oracle import apart
 from proctor.oracle.frozen import Frozen
 from proctor.oracle.gaming.change import Language, is_test, language_of
 
@@ -21,36 +18,13 @@ _MOST = 5_000
 """Ids that are looked at."""
 _FILE = 256 << 10
 _READ = (Language.PYTHON, Language.SCRIPT, Language.GO, Language.RUST)
-_ROOT = str(Path(proctor.__file__).parents[1])
-_PROGRAM = f"import sys; sys.path.insert(0, {_ROOT!r}); from proctor.oracle.moves.__main__ import main; main()"
-
-
-class Pair(Protocol):
-    """A file's bytes before and after."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def before(self) -> bytes | None: ...
-    @property
-    def after(self) -> bytes | None: ...
-
-
-class Holds(Protocol):
-    """The part of `checkpoint.Store` that is read."""
-
-    def pairs(
-        self, before: str, after: str, wanted: Callable[[str], bool], largest: int = ...
-    ) -> tuple[Sequence[Pair], list[str]]: ...
-    def read(self, commit: str, path: str) -> bytes: ...
-    def paths(self, commit: str) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
     """Two trees, between which tests may have moved. What is frozen is the same in both."""
 
-    store: Holds
+    store: apart.Holds
     frozen: Frozen
     before: str
     after: str
@@ -67,11 +41,8 @@ class Moves:
                 for side, data in (("before", pair.before), ("after", pair.after)):
                     if data is not None:
                         question[side]["texts"][pair.path] = data.decode("utf-8", "backslashreplace")  # type: ignore[index]
-            command = [sys.executable, "-I", "-S", "-c", _PROGRAM]
-            asked = json.dumps(question).encode()
-            done = subprocess.run(
-                command, input=asked, capture_output=True, timeout=SECONDS, cwd="/", env={}, check=True
-            )
+            done = apart.ask("moves", question, SECONDS)
+            done.check_returncode()
             answer = json.loads(done.stdout)
             return {id: str(answer[id]) for id in gone if id in answer}
         except (ProctorError, OSError, ValueError, subprocess.SubprocessError):
@@ -83,7 +54,7 @@ class Moves:
         texts = {path: self.store.read(commit, path)[:_FILE].decode("utf-8", "replace") for path in modules}
         return {"paths": paths, "texts": {}, "modules": texts}
 
-    def _pairs(self) -> list[Pair]:
+    def _pairs(self) -> list[apart.Pair]:
         """The code that differs; tests first."""
 
         def is_code(path: str) -> bool:
