@@ -426,14 +426,23 @@ async def test_without_a_supervisor_the_checkpoint_verbs_are_done_here(workspace
 
 async def test_a_ceiling_that_stopped_it_can_be_raised_from_here(workspace: Path, desk: Desk) -> None:
     story = Story(workspace).parked()
-    async with desk.app().run_test(size=(120, 36), notifications=True) as pilot:
-        await until(pilot, lambda: "tokens used up" in shown(pilot.app))
-        pilot.app.start = lambda: story.append(
+    read = threading.Event()
+
+    def start() -> None:
+        story.append(
             ev.SupervisorStarted(pid=1, boot="", started=1, token=story.journal.token),
             ev.StatusChanged(status=SessionStatus.PARKED, why="budget:tokens"),
             ev.SupervisorEnded(exit_code=3),
         )
+        assert read.wait(20), "the screen reads of the end before the start is done with"
+
+    app = desk.app()
+    app.start = start
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await until(pilot, lambda: "tokens used up" in shown(pilot.app))
         await pilot.press("p")
+        await until(pilot, lambda: app.view.state.supervisor.pid == 1 and app.view.state.supervisor.ended)
+        read.set()
         await until(pilot, lambda: "e raises the ceiling, then p goes on" in shown(pilot.app))
         await pilot.press("e", "enter")
         await until(pilot, lambda: "500k more of it is granted" in shown(pilot.app))

@@ -143,9 +143,9 @@ class Operator:
         self._app.say("")
 
     def look(self) -> None:
-        """The session has moved: what was to go on and has ended before a worker ran says why."""
+        """What was to go on and has ended before a worker ran says why, once a start can be asked for again."""
         state = self._app.view.state
-        if self._begun is None or state is None or state.supervisor is None:
+        if self._begun is None or self.starting or state is None or state.supervisor is None:
             return
         iteration, before = self._begun
         ended = state.supervisor.ended and state.supervisor.pid != before
@@ -282,6 +282,7 @@ class Operator:
             self._busy.discard(name)
             self._app.say("")
             self._app.session.show()
+            self.look()
             if well and then is not None:
                 then(text)
             elif "\n" in text.strip():
