@@ -66,24 +66,9 @@ def is_plain_test(tokens: Sequence[Token], language: Language) -> bool:
 def is_calm(tokens: Sequence[Token], language: Language) -> bool:
     """Whether code that is run changes nothing but what it made itself, as far as its words tell."""
     reaching, own = _REACHING[language], own_names(tokens)
-    for at, token in enumerate(tokens):
-        if token.value:
-            if token.raw[:1] == "`" and language is Language.SCRIPT and not _is_text(tokens, at):
-                return False
-        elif token.text in reaching or (language is Language.RUST and token.text == "#"):
-            return False
-    return set(assigned(tokens)) <= own
-
-
-def _is_text(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a text in backquotes is a text and no call, and what it is filled with is named."""
-    before = tokens[at - 1] if at else None
-    if before and (
-        before.text in (")", "]") or (before.is_word and before.text not in ("return", "each", "of", "case"))
-    ):
+    if any(token.text in reaching or (language is Language.RUST and token.text == "#") for token in tokens):
         return False
-    filled = tokens[at].raw.split("${")[1:]
-    return all("}" in one and one.partition("}")[0].replace(".", "").replace("_", "").isalnum() for one in filled)
+    return set(assigned(tokens)) <= own
 
 
 def own_names(tokens: Sequence[Token]) -> frozenset[str]:
@@ -151,7 +136,7 @@ def _is_literal(said: Sequence[Token], language: Language) -> bool:
     for at in range(start + 1, len(said)):
         token, after = said[at], texts[at + 1 : at + 2]
         if token.value:
-            if "${" in token.raw or (token.raw[:1] == "`" and said[at - 1].is_word):
+            if token.raw[:1] == "`" and said[at - 1].is_word:
                 return False
         elif token.is_word:
             is_key = after == [":"] or token.text in ("as", "const", "struct", "int", "string", "bool", "float64")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from proctor.oracle.gaming.change import Language, is_test
@@ -13,6 +14,7 @@ from proctor.oracle.gaming.regions import Region, regions
 from proctor.oracle.gaming.tokens import Token, closing, lexed
 from proctor.oracle.moves import calm, rust, tables
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
+from proctor.oracle.moves.spelled import spelled
 from proctor.oracle.moves.trees import Tree
 
 _GOES_ON = frozenset(". , ? : && || + - * = == != === !== => := else ) ] } |".split())  # noqa: SIM905 - a list to read
@@ -42,11 +44,12 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
         beside_tests = rust.unwrapped(others.tokens)
     else:
         beside_tests = [token for at, token in enumerate(tokens) if at not in left_out]
+    found = [replace(one, tokens=tuple(spelled(one.tokens, language, one.name))) for one in found]
     bound: dict[str, str] = {}
     given: list[str] = []
     used: list[tuple[str, str, bool]] = []
     beside = []
-    for said in split(beside_tests):
+    for said in split(spelled(beside_tests, language)):
         is_use = language is Language.RUST and said[0].text == "use"
         names = dict(rust.imported(said, path, text, tree) if is_use else _imported(said, path, language))
         bound |= {name: leads for name, leads in names.items() if name not in _UNNAMED}
