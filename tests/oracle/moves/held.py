@@ -25,7 +25,7 @@ def stand_ins(
     def tree(one: Files, other: Files) -> Tree:
         named = ("go.mod", "Cargo.toml")
         texts = {path: text for path, text in one.items() if other.get(path) != text and not path.endswith(named)}
-        modules = {path: text for path, text in one.items() if path.endswith(named)}
+        modules = {path: text for path, text in one.items() if path.endswith((*named, "conftest.py"))}
         return Tree(frozenset(one), texts, modules)
 
     known = {*gone, *old, *(id for id in new if id.partition("::")[0] in before and before == after)}

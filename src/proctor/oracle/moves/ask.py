@@ -17,6 +17,8 @@ SECONDS = 60.0
 _MOST = 5_000
 """Ids that are looked at."""
 _FILE = 256 << 10
+_COUNTING = ("go.mod", "Cargo.toml", "conftest.py")
+"""Files that count for tests though they are what they were."""
 _READ = (Language.PYTHON, Language.SCRIPT, Language.GO, Language.RUST)
 
 
@@ -50,7 +52,7 @@ class Moves:
 
     def _tree(self, commit: str) -> dict[str, object]:
         paths = self.store.paths(commit)
-        modules = [path for path in paths if path.rpartition("/")[2] in ("go.mod", "Cargo.toml")][:50]
+        modules = [path for path in paths if path.rpartition("/")[2] in _COUNTING][:100]
         texts = {path: self.store.read(commit, path)[:_FILE].decode("utf-8", "replace") for path in modules}
         return {"paths": paths, "texts": {}, "modules": texts}
 

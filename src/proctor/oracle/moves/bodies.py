@@ -42,6 +42,8 @@ class Test:
     """How many ids it has at least."""
     leans: frozenset[str] = frozenset()
     """What else it needs as it was: where imports lead to that its rows and marks come from, and names of tables."""
+    is_anew: bool = False
+    """Whether something is made or put back for each time that it is run."""
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -62,6 +64,8 @@ class Beside:
     """Whether what it gives may be changed in place."""
     hook: bool = False
     """Whether it is run unasked."""
+    is_each: bool = False
+    """Whether it is run unasked for each test."""
 
     @cached_property
     def shape(self) -> int:

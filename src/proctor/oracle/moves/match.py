@@ -85,7 +85,8 @@ class _Candidate:
 def _modules(tree: Tree) -> dict[str, Module]:
     """The files of a tree that may hold tests."""
     found = {}
-    for path, text in tree.texts.items():
+    fixtures = {path: text for path, text in tree.modules.items() if path.endswith(".py")}
+    for path, text in {**fixtures, **tree.texts}.items():
         language = language_of(path, text)
         if language is Language.PYTHON:
             found[path] = python.read(path, text)
@@ -205,13 +206,23 @@ def _stands(old: Test, one: _Candidate, known: _Names, was: Mapping[str, Module]
         return False
     taken = dict(one.taken)
     begun = [_take(run, one.test, taken, known) for run in old.runs]
-    if None in begun:
+    if None in begun or not _is_alone(old, one, begun):
         return False
     if not _same_beside(old, was[old.path], one, known, was):
         return False
     one.taken.update(taken)
     one.first[old] = begun[0] or 0
     return True
+
+
+def _is_alone(old: Test, one: _Candidate, begun: Sequence[int | None]) -> bool:
+    """Whether each time that a test was run it is run alone, where something is made anew between."""
+    if not (one.test.is_anew or any(beside.is_each for beside in one.module.beside)):
+        return True
+    was, now = (max(1, len(test.runs) // test.ids) for test in (old, one.test))
+    pairs = {(at // was, (first or 0) // now) for at, first in enumerate(begun)}
+    new = {there for _, there in pairs}
+    return len(pairs) == len(new) == len({at for at, _ in pairs}) and new.isdisjoint(at // now for at in one.taken)
 
 
 def _take(run: Sequence[Statement], test: Test, taken: dict[int, int], known: _Names) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted
 
@@ -11,6 +11,13 @@ Bound = Mapping[str, str]
 """The names that imports give, each with what it stands for, whole."""
 HOOKS = ("setup", "teardown", "setUp", "tearDown", "pytest", "load_tests", "collect_ignore", "__")
 """What names begin with that are called or read unasked."""
+_ONCE = frozenset({
+    "setup_module", "teardown_module", "setUpModule", "tearDownModule", "setup_class", "teardown_class", "setUpClass",
+    "tearDownClass", "load_tests", "collect_ignore", "collect_ignore_glob", "pytest_plugins", "pytest_addoption",
+    "pytest_configure", "pytest_unconfigure", "pytest_sessionstart", "pytest_sessionfinish",
+    "pytest_collection_modifyitems", "pytest_generate_tests", "pytest_terminal_summary",
+})  # fmt: skip
+"""Those of them that are called or read once, and not for each test."""
 _REACHING = frozenset({
     "globals", "locals", "vars", "setattr", "delattr", "getattr", "exec", "eval", "builtins", "sys", "importlib", "gc",
     "ctypes", "inspect", "modules", "patch", "mock", "mocker", "attrgetter", "methodcaller", "runpy", "settrace",
@@ -76,6 +83,44 @@ def is_sorting(mark: ast.expr, bound: Bound) -> bool:
     """Whether a mark only sorts tests."""
     name = target(mark, bound)
     return not isinstance(mark, ast.Call) and name.startswith("pytest.mark.") and name.rpartition(".")[2] in _SORTS
+
+
+def is_hook(node: Function | ast.ClassDef) -> bool:
+    """Whether a definition is run unasked."""
+    return node.name.startswith(HOOKS) or _is_autouse(node)
+
+
+def is_each(node: Function | ast.ClassDef) -> bool:
+    """Whether it is so for each test."""
+    return is_each_name(node.name) or _is_autouse(node)
+
+
+def is_each_name(name: str) -> bool:
+    """Whether what has a name is called or read unasked for each test."""
+    return name.startswith(HOOKS) and not name.startswith("__") and name not in _ONCE
+
+
+def _is_autouse(node: Function | ast.ClassDef) -> bool:
+    return any(
+        isinstance(one, ast.keyword) and one.arg == "autouse" for mark in node.decorator_list for one in ast.walk(mark)
+    )
+
+
+def is_anew(node: Function, classes: Sequence[ast.ClassDef], bound: Bound) -> bool:
+    """Whether something is made or put back for each time that a test is run, beside its fixtures: by its class, by a
+    mark, in its object, or at its end."""
+    members = [part for one in classes for part in one.body if isinstance(part, FUNCTIONS)]
+    marks = [mark for one in (node, *classes) for mark in one.decorator_list]
+    return (
+        any(map(is_each, members))
+        or any(target(base, bound) not in _BASES for one in classes for base in one.bases)
+        or any(target(mark, bound) == "pytest.mark.usefixtures" for mark in marks)
+        or any(
+            isinstance(one, ast.Attribute)
+            and (not isinstance(one.ctx, ast.Load) or one.attr in ("addCleanup", "enterContext"))
+            for one in ast.walk(node)
+        )
+    )
 
 
 def arguments(node: Function) -> list[ast.arg]:

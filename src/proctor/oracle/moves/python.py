@@ -148,11 +148,13 @@ def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
             continue
         pieces = tuple(_Writer(bound, path=file.path).write(node))
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield Beside(pieces, frozenset({node.name}), is_plain, hook=_is_hook(node))
+            hook, each = plain.is_hook(node), plain.is_each(node)
+            yield Beside(pieces, frozenset({node.name}), is_plain, hook=hook, is_each=each)
         else:
             names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
             frail = not is_plain or plain.is_frail(getattr(node, "value", None) or node)
-            yield Beside(pieces, names, is_plain, frail=frail, hook=any(one.startswith(plain.HOOKS) for one in names))
+            hook, each = any(one.startswith(plain.HOOKS) for one in names), any(map(plain.is_each_name, names))
+            yield Beside(pieces, names, is_plain, frail=frail, hook=hook, is_each=each)
 
 
 def _brought(node: ast.Import | ast.ImportFrom) -> Iterator[Beside]:
@@ -175,13 +177,6 @@ def _other(file: _File, name: str, node: Function, test: Test) -> Beside:
 def _is_main(node: ast.stmt) -> bool:
     """Whether a statement is for a file that is run by its name alone."""
     return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == "__name__ == '__main__'"
-
-
-def _is_hook(node: Function | ast.ClassDef) -> bool:
-    """Whether a definition is run unasked."""
-    return node.name.startswith(plain.HOOKS) or any(
-        isinstance(one, ast.keyword) and one.arg == "autouse" for mark in node.decorator_list for one in ast.walk(mark)
-    )
 
 
 # --- tests ----------------------------------------------------------------------------------------
@@ -222,7 +217,8 @@ def _test(file: _File, name: str, node: Function, classes: Sequence[ast.ClassDef
     hidden = sorted(local & file.bound.keys())
     head += [piece for one in hidden for piece in ((NAME, one), (TARGET, file.bound[one]))]
     region = Region(name, Language.PYTHON, node.lineno, ())
-    return Test(file.path, region, tuple(head), runs[:MOST_ROWS], frozenset(own), ids, frozenset(leans - {""}))
+    is_anew = bool(bare) or plain.is_anew(node, classes, file.bound)
+    return Test(file.path, region, tuple(head), runs[:MOST_ROWS], frozenset(own), ids, frozenset(leans - {""}), is_anew)
 
 
 def _of_signature(node: Function, bound: Mapping[str, str]) -> Iterator[ast.AST]:

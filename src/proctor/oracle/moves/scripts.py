@@ -5,27 +5,38 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 from proctor.oracle.gaming.change import Language, is_test
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.regions import Region, regions
 from proctor.oracle.gaming.tokens import Token, closing, lexed
-from proctor.oracle.moves import calm, rust, tables
+from proctor.oracle.moves import calm, groups, rust, tables
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
+from proctor.oracle.moves.groups import Level
 from proctor.oracle.moves.spelled import spelled
 from proctor.oracle.moves.trees import Tree
 
 _GOES_ON = frozenset(". , ? : && || + - * = == != === !== => := else ) ] } |".split())  # noqa: SIM905 - a list to read
 _GOES_ON_AFTER = _GOES_ON - {")", "]", "}"}
-_HEADS = ("describe", "suite", "context")
 _GROUPS = {"it": "test", "specify": "test"}
 _RUNS_UNASKED = ("init", "TestMain")
 _UNNAMED = frozenset({"_", "."})
 """What a Go import may be called that gives no name of its own."""
 _VERSION = re.compile(r"v\d+")
+_AT_END = frozenset({"defer", "Cleanup", "Setenv", "Chdir", "TempDir", "onTestFinished"})
+"""Words by which a test has something done at its end."""
 _NO_ASSERTION = frozenset({"=>", "=", ":=", "function", "func", "await"})
+
+
+@dataclass(frozen=True)
+class _File:
+    """What is known of a file: its path, what its imports give, its package, and the names declared more than once."""
+
+    path: str
+    bound: Mapping[str, str]
+    head: tuple[Piece, ...]
+    apart: frozenset[str]
 
 
 def read(path: str, text: str, language: Language, tree: Tree) -> Module:
@@ -39,17 +50,20 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
         return Module(path)
     spans = list(_spans(tokens, found))
     left_out = {at for span in spans for at in span}
-    left_out |= set(_groups(tokens)) if language is Language.SCRIPT else set()
-    if language is Language.RUST:
-        beside_tests = rust.unwrapped(others.tokens)
+    if language is Language.SCRIPT:
+        places = groups.levels(tokens, left_out)
+    elif language is Language.RUST:
+        places = [Level(tokens=rust.unwrapped(others.tokens))]
     else:
-        beside_tests = [token for at, token in enumerate(tokens) if at not in left_out]
+        places = [Level(tokens=[token for at, token in enumerate(tokens) if at not in left_out])]
     found = [replace(one, tokens=tuple(spelled(one.tokens, language, one.name))) for one in found]
     bound: dict[str, str] = {}
     given: list[str] = []
     used: list[tuple[str, str, bool]] = []
     beside = []
-    for said in split(spelled(beside_tests, language)):
+    for place in places:
+        place.statements += split(spelled(place.tokens, language))
+    for said in (said for place in places for said in place.statements):
         is_use = language is Language.RUST and said[0].text == "use"
         names = dict(rust.imported(said, path, text, tree) if is_use else _imported(said, path, language))
         bound |= {name: leads for name, leads in names.items() if name not in _UNNAMED}
@@ -69,8 +83,8 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
     twice = {name for name in bound if given.count(name) > 1}
     written += [Beside(((SIGN, "again"), (NAME, name)), frozenset({name})) for name in sorted(twice)]
     head = _package(path, tokens, language, tree)
-    groups = [_group(tokens, span[0]) if language is Language.SCRIPT else "" for span in spans]
-    tests = tuple(_test(path, one, group, bound, head) for one, group in zip(found, groups, strict=True))
+    file = _File(path, bound, head, groups.told_apart(places) if language is Language.SCRIPT else frozenset())
+    tests = tuple(_test(file, one, groups.around(places, span[0])) for one, span in zip(found, spans, strict=True))
     for one, test in zip(found, tests, strict=True):
         is_plain = calm.is_plain_test(one.tokens, language)
         gives = frozenset(calm.assigned(one.tokens))
@@ -98,37 +112,6 @@ def _package(path: str, tokens: Sequence[Token], language: Language, tree: Tree)
     """What tests inside of a package test without an import."""
     name = tokens[1].text if language is Language.GO and len(tokens) > 1 else "_test"
     return () if name.endswith("_test") else ((TARGET, f"{tree.go_package(path)}#"),)
-
-
-def _groups(tokens: tuple[Token, ...]) -> Iterator[int]:
-    """The places of what puts tests in groups and does nothing else, without what is in these."""
-    for _, at, body, inner, end in _described(tokens):
-        opening = tables.texts(tokens[at + 2 : body + 1])
-        if opening[1:] in ([",", "(", ")", "=>", "{"], [",", "function", "(", ")", "{"]) and end == inner + 1:
-            yield from range(at, body + 1)
-            yield from range(inner - 1, end)
-
-
-def _group(tokens: tuple[Token, ...], at: int) -> str:
-    """The titles of the groups that a place is in, as runners name them."""
-    return "".join(f"{title} > " for title, _, body, inner, _ in _described(tokens) if body < at < inner)
-
-
-@lru_cache(maxsize=8)
-def _described(tokens: tuple[Token, ...]) -> tuple[tuple[str, int, int, int, int], ...]:
-    """The groups of tests: title, where each begins, where its body does, where this ends, where all ends."""
-    return tuple(_described_in(tokens))
-
-
-def _described_in(tokens: tuple[Token, ...]) -> Iterator[tuple[str, int, int, int, int]]:
-    for at in range(len(tokens) - 1):
-        if tokens[at].text not in _HEADS or (at and tokens[at - 1].text == "."):
-            continue
-        opening = next((n for n in range(at + 1, min(at + 6, len(tokens))) if tokens[n].text == "("), 0)
-        end = closing(tokens, opening)
-        body = next((n for n in range(opening, min(end, opening + 20)) if tokens[n].text == "{" and n > opening + 1), 0)
-        if opening and body and tokens[opening + 1].text.startswith("s:"):
-            yield tokens[opening + 1].text[2:], at, body, closing(tokens, body), end
 
 
 def split(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
@@ -267,7 +250,8 @@ def _is_function(said: Sequence[Token]) -> bool:
 # --- tests ----------------------------------------------------------------------------------------
 
 
-def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head: tuple[Piece, ...]) -> Test:
+def _test(file: _File, region: Region, places: Sequence[Level]) -> Test:
+    bound = file.bound
     before, parameters, body = _parts(region)
     own = calm.own_names(region.tokens)
     ids, of_rows = 1, None
@@ -282,6 +266,7 @@ def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head:
         of = _testing(parameters)
         said = [one for one in split(body) if tables.texts(one) != [of, ".", "Parallel", "(", ")"]]
         of_rows = tables.ranged(said, of)
+        ids = len(of_rows) if of_rows and "Run" in tables.texts(body) else 1
     runs = tuple(
         tuple(
             Statement(tuple(pieces(said, bound, own)), (fails := _only_fails(said)), fails)
@@ -290,12 +275,17 @@ def _test(path: str, region: Region, group: str, bound: Mapping[str, str], head:
         for tokens, row in (of_rows or [(body, {})])
     )
     hidden = sorted(own & bound.keys())
-    head = (*head, *(piece for one in hidden for piece in ((NAME, one), (TARGET, bound[one]))))
+    head = (*file.head, *(piece for one in hidden for piece in ((NAME, one), (TARGET, bound[one]))))
+    counting = groups.counting(places, region.words, file.apart)
+    head = (*head, *(piece for said in counting for piece in ((SIGN, "around"), *pieces(said, bound))))
+    group = "".join(f"{place.title} > " for place in places[1:])
     named = Region(f"{group}{region.name}", region.language, region.line, ())
     given = [*before, *parameters]
     if region.language is Language.SCRIPT:
         given = [one for one in given if one.text not in ("(", ")")]
-    return Test(path, named, (*head, *pieces(given, bound, own)), runs, own, ids)
+    is_given = bool({"{", ":"} & set(tables.texts(parameters)))
+    is_anew = is_given or any(map(groups.is_each, counting)) or not _AT_END.isdisjoint(tables.texts(body))
+    return Test(file.path, named, (*head, *pieces(given, bound, own)), runs, own, ids, is_anew=is_anew)
 
 
 def _testing(parameters: Sequence[Token]) -> str:

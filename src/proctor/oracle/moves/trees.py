@@ -24,7 +24,8 @@ class Tree:
     paths: frozenset[str]
     texts: Mapping[str, str]
     modules: Mapping[str, str] = field(default_factory=dict)
-    """The files that say what packages are called (`go.mod`, `Cargo.toml`), by path."""
+    """The files that count for others though they are what they were, by path: those that say what packages are called
+    (`go.mod`, `Cargo.toml`), and those with fixtures (`conftest.py`)."""
 
     @cached_property
     def places(self) -> frozenset[str]:
