@@ -91,3 +91,31 @@ def test_a_go_test_is_the_same_as_one_that_means_the_same(old: str, new: str, mo
 def test_a_rust_test_is_the_same_as_one_that_means_the_same(old: str, new: str, moved: bool) -> None:
     before, after = ({**CARGO, "src/lib.rs": HALVE, f"tests/{at}.rs": text} for at, text in (("a", old), ("b", new)))
     assert bool(stand_ins(before, after, ["my-q/a::halves"], ["my-q/b::halves"])) is moved
+
+
+ASKED = "func TestF(t *testing.T) {\n\tb := New()\n\tif b.Error(1) != 2 {\n\t\tt.Fatal(b)\n\t}\n}\n"
+INNER = ASKED.replace("\tb :=", '\tt.Run("x", func(n *testing.T) { n.Error(1) })\n\tb :=')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "moved"),
+    [
+        (ASKED, ASKED.replace("Fatal(b)", 'Errorf("%d", b)'), True),
+        (ASKED, ASKED.replace("b.Error(1)", "b.Error(0)"), False),
+        (ASKED.replace("Fatal(b)", "Error(b)"), ASKED.replace("Fatal(b)", "Log(b)"), False),
+        (ASKED.replace("t.Fatal(b)", "kit(t.Error(1))"), ASKED.replace("t.Fatal(b)", "kit(t.Error(2))"), False),
+        *((one, one.replace("n.Error(1)", "n.Error(2)"), moved)
+          for one, moved in ((INNER, True), (INNER.replace("(n *testing", "(n *kit"), False),
+                             (INNER.replace("{ n.", "{ n := New(); n."), False))),
+    ],
+)  # fmt: skip
+def test_a_go_test_may_fail_with_other_words_and_only_what_it_fails_by_says_them(
+    old: str, new: str, moved: bool
+) -> None:
+    found = stand_ins(
+        {**GO, "m/m_test.go": GO_HEAD + old},
+        go(GO_SOURCE, GO_HEAD + new),
+        ["e.org/x/m::TestF"],
+        ["e.org/x/pkg/m::TestF"],
+    )
+    assert bool(found) is moved

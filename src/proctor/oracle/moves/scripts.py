@@ -262,7 +262,7 @@ def _test(file: _File, region: Region, places: Sequence[Level]) -> Test:
             of_rows = [(body, row) for row in rows]
         of_rows = of_rows or tables.looped(list(split(body)))
     elif region.language is Language.GO:
-        body = tables.without_messages(body)
+        body = tables.without_messages(body, parameters)
         of = _testing(parameters)
         said = [one for one in split(body) if tables.texts(one) != [of, ".", "Parallel", "(", ")"]]
         of_rows = tables.ranged(said, of)
