@@ -224,6 +224,40 @@ def test_a_script_that_makes_another_test_of_the_same_words_holds_none_that_move
         assert stand_ins(before, after, ["src/a.test.ts::adds"], [f"test/a.test.ts::{new}"]) == {}
 
 
+GLOBALS = "import { f } from './a'\n\ndescribe('A', () => {\n" + ONE.replace("test(", "it(") + "})\n"
+
+
+@pytest.mark.parametrize("name", ["describe", "it", "expect"])
+@pytest.mark.parametrize(
+    ("said", "moved"),
+    [
+        ("", True),
+        ("import { NAME } from 'vitest'\n", True),
+        ("import { NAME } from './kit'\n", False),
+        ("import { z as NAME } from '../src/a'\n", False),
+        ("import NAME from 'calm'\n", False),
+        ("const { NAME } = require('./kit')\n", False),
+        ("function NAME(title, body) {\n  return title\n}\n", False),
+        ("const NAME = (title, body) => title\n", False),
+        ("const [NAME] = ['a']\n", False),
+        ("describe('B', () => {\n  const NAME = 1\n})\n", False),
+    ],
+)
+def test_a_runners_name_is_the_runners_only_where_nothing_else_has_it(name: str, said: str, moved: bool) -> None:
+    shown = said.replace("NAME", name)
+    of_vitest = shown if moved else ""
+    before = {"src/a.ts": SOURCE, "src/a.test.ts": of_vitest + GLOBALS}
+    after = {"src/a.ts": SOURCE, "test/kit.ts": "", "test/a.test.ts": shown + GLOBALS.replace("./a", "../src/a")}
+    assert bool(stand_ins(before, after, ["src/a.test.ts::A > adds"], ["test/a.test.ts::A > adds"])) is moved
+
+
+def test_a_runners_name_that_is_extended_by_a_module_stays_what_it_is() -> None:
+    head = "import { expect, test } from './kit'\n\n"
+    before = {"test/kit.ts": "", "test/a.test.ts": head + ONE}
+    after = {"test/kit.ts": "", "test/unit/a.test.ts": head.replace("./kit", "../kit") + ONE}
+    assert stand_ins(before, after, ["test/a.test.ts::adds"], ["test/unit/a.test.ts::adds"])
+
+
 GO_WANT = "var want = 2\n\n" + GO_ONE.replace("!= 2", "!= want")
 GO_RUN = """\
 var want = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proctor.oracle.gaming.tokens import Token, closing
@@ -11,6 +11,13 @@ from proctor.oracle.moves import calm
 from proctor.oracle.moves.tables import Tokens, texts
 
 _HEADS = ("describe", "suite", "context")
+_RUNNERS = frozenset({*_HEADS, "it", "test", "specify", "expect", "assert", "should"})
+"""Names that runners give to every file."""
+_MODULES = frozenset({
+    "vitest", "@jest/globals", "bun:test", "node:test", "test", "mocha", "chai", "ava", "tape", "uvu", "uvu/assert",
+    "@playwright/test", "assert", "assert/strict", "node:assert", "node:assert/strict",
+})  # fmt: skip
+"""Those that such names are imported from."""
 _DECLARES = ("const", "let", "var", "function", "class")
 _EACH = frozenset({"beforeEach", "afterEach", "setup"})
 """What is run for each test anew."""
@@ -86,6 +93,12 @@ def declared(said: Tokens) -> frozenset[str]:
         return frozenset(words[1:2])
     end = words.index("=") if "=" in words else len(words)
     return calm.own_names(said[:end]) if words[:1] and words[0] in _DECLARES else frozenset()
+
+
+def shadowed(places: Sequence[Level], bound: Mapping[str, str]) -> frozenset[str]:
+    """The names of runners that stand for something else in a file; `bound` are those that imports give."""
+    brought = {name for name, leads in bound.items() if leads.partition("#")[0] not in _MODULES}
+    return _RUNNERS & brought.union(*(declared(said) for one in places for said in one.statements))
 
 
 def told_apart(places: Sequence[Level]) -> frozenset[str]:

@@ -31,12 +31,14 @@ _NO_ASSERTION = frozenset({"=>", "=", ":=", "function", "func", "await"})
 
 @dataclass(frozen=True)
 class _File:
-    """What is known of a file: its path, what its imports give, its package, and the names declared more than once."""
+    """What is known of a file: its path, what its imports give, its package, the names declared more than once, and those
+    of runners that stand for something else."""
 
     path: str
     bound: Mapping[str, str]
     head: tuple[Piece, ...]
-    apart: frozenset[str]
+    apart: frozenset[str] = frozenset()
+    shadowed: frozenset[str] = frozenset()
 
 
 def read(path: str, text: str, language: Language, tree: Tree) -> Module:
@@ -83,7 +85,9 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
     twice = {name for name in bound if given.count(name) > 1}
     written += [Beside(((SIGN, "again"), (NAME, name)), frozenset({name})) for name in sorted(twice)]
     head = _package(path, tokens, language, tree)
-    file = _File(path, bound, head, groups.told_apart(places) if language is Language.SCRIPT else frozenset())
+    file = _File(path, bound, head)
+    if language is Language.SCRIPT:
+        file = _File(path, bound, head, groups.told_apart(places), groups.shadowed(places, bound))
     tests = tuple(_test(file, one, groups.around(places, span[0])) for one, span in zip(found, spans, strict=True))
     for one, test in zip(found, tests, strict=True):
         is_plain = calm.is_plain_test(one.tokens, language)
@@ -274,8 +278,9 @@ def _test(file: _File, region: Region, places: Sequence[Level]) -> Test:
         )
         for tokens, row in (of_rows or [(body, {})])
     )
-    hidden = sorted(own & bound.keys())
-    head = (*file.head, *(piece for one in hidden for piece in ((NAME, one), (TARGET, bound[one]))))
+    shadowed = file.shadowed & {*region.words, *(place.head for place in places)}
+    hidden = sorted(shadowed | (own & bound.keys()))
+    head = (*file.head, *(piece for one in hidden for piece in ((NAME, one), (TARGET, bound.get(one, "")))))
     counting = groups.counting(places, region.words, file.apart)
     head = (*head, *(piece for said in counting for piece in ((SIGN, "around"), *pieces(said, bound))))
     group = "".join(f"{place.title} > " for place in places[1:])
@@ -285,7 +290,7 @@ def _test(file: _File, region: Region, places: Sequence[Level]) -> Test:
         given = [one for one in given if one.text not in ("(", ")")]
     is_given = bool({"{", ":"} & set(tables.texts(parameters)))
     is_anew = is_given or any(map(groups.is_each, counting)) or not _AT_END.isdisjoint(tables.texts(body))
-    return Test(file.path, named, (*head, *pieces(given, bound, own)), runs, own, ids, is_anew=is_anew)
+    return Test(file.path, named, (*head, *pieces(given, bound, own)), runs, own, ids, shadowed, is_anew)
 
 
 def _testing(parameters: Sequence[Token]) -> str:
