@@ -124,6 +124,28 @@ def test_the_mode_of_another_s_file_cannot_be_changed_and_that_is_found_before(
 
 
 @as_root
+@pytest.mark.parametrize("owner", [OTHER, 0])
+def test_what_a_link_leads_to_is_neither_opened_nor_in_the_way(
+    store: Store, work: Path, tmp_path: Path, others: Callable[[], None], owner: int
+) -> None:
+    outside = tmp_path / "outside"
+    write(outside / "deep/er/x.py", "not ours\n")
+    (work / "src/hollow").mkdir()
+    before, was = store.snapshot("c1"), photograph(work)
+    shutil.rmtree(work / "src")
+    (work / "src").symlink_to(outside)
+    after = store.snapshot("c2")
+    others()
+    for path in (*outside.rglob("*"), outside):
+        os.chown(path, owner, owner)
+        path.chmod(0o555)
+    seen = photograph(outside)
+    assert roll_back(work, after.commit, before.commit, user=OTHER) == "done"
+    assert photograph(work) == was
+    assert photograph(outside) == seen
+
+
+@as_root
 def test_a_file_of_another_in_a_folder_where_only_owners_remove_is_found_before(
     store: Store, work: Path, others: Callable[[], None]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -215,6 +215,35 @@ def test_a_chosen_path_takes_the_place_of_what_stands_there(store: Store, work: 
     assert (work / "src/deep/hollow").is_dir()
 
 
+@pytest.mark.parametrize("stand", [os.mkfifo, lambda place: place.symlink_to("run.sh"), Path.touch])
+@pytest.mark.parametrize("lost", ["file", "fifo", "folder"])
+def test_a_chosen_path_takes_the_place_of_what_stands_where_its_folder_was(
+    store: Store, work: Path, stand: Callable[[Path], None], lost: str
+) -> None:
+    inner = work / "place/inner"
+    inner.mkdir(parents=True)
+    write(inner / "file", "one\n")
+    (inner / "folder").mkdir()
+    os.mkfifo(inner / "fifo")
+    before, seen = store.snapshot("c1"), photograph(inner)
+    shutil.rmtree(work / "place")
+    stand(work / "place")
+    store.restore(store.snapshot("c2").commit, before.commit, [f"place/inner/{lost}"])
+    assert photograph(inner) == {lost.encode(): seen[lost.encode()]}
+
+
+def test_a_folder_that_is_empty_now_is_filled_by_a_chosen_path(store: Store, work: Path) -> None:
+    inner = work / "place/inner"
+    inner.mkdir(parents=True)
+    os.mkfifo(inner / "fifo")
+    write(work / "place/file", "one\n")
+    before, seen = store.snapshot("c1"), photograph(inner)
+    shutil.rmtree(inner)
+    (work / "place/file").unlink()
+    store.restore(store.snapshot("c2").commit, before.commit, ["place/inner"])
+    assert photograph(inner) == seen
+
+
 def test_what_is_written_after_the_safety_checkpoint_stops_the_rollback(store: Store, work: Path) -> None:
     before = store.snapshot("c1")
     write(work / "README", "changed\n")
@@ -273,6 +302,7 @@ def test_a_link_out_of_the_workspace_leads_no_rollback_astray(store: Store, work
     outside = tmp_path / "outside"
     write(outside / "main.py", "not ours\n")
     write(outside / "deep/er/x.py", "not ours\n")
+    (outside / "main.py").chmod(0o600)
     (work / "src/hollow").mkdir()
     before = store.snapshot("c1")
     shutil.rmtree(work / "src")
@@ -283,6 +313,22 @@ def test_a_link_out_of_the_workspace_leads_no_rollback_astray(store: Store, work
     store.restore(store.snapshot("c3").commit, after.commit)
     assert photograph(outside) == seen
     assert (work / "src").is_symlink()
+
+
+@pytest.mark.parametrize("stands", ["deep", "main.py/file", "hollow", "fifo"])
+def test_nothing_that_a_link_leads_to_is_moved_aside(store: Store, work: Path, tmp_path: Path, stands: str) -> None:
+    outside = tmp_path / "outside"
+    write(outside / stands, "not ours\n")
+    (work / "src/hollow").mkdir()
+    os.mkfifo(work / "src/fifo")
+    before, was = store.snapshot("c1"), photograph(work)
+    shutil.rmtree(work / "src")
+    (work / "src").symlink_to(outside)
+    after, seen = store.snapshot("c2"), photograph(outside)
+    assert store.restore(after.commit, before.commit).parked == ()
+    assert photograph(work) == was
+    store.restore(store.snapshot("c3").commit, after.commit)
+    assert photograph(outside) == seen
 
 
 def test_two_threads_take_turns(store: Store, work: Path) -> None:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
+from proctor.checkpoint.back.shelf import reached
 from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.record import Manifest, common_mode, grouped
 from proctor.errors import ProctorError
@@ -29,8 +30,9 @@ class Dresser:
     umask: int
 
     def dress(self, then: Manifest, paths: Set[bytes], made: Mapping[bytes, int]) -> None:
-        """Bring files and folders at `paths` to the words of a manifest. `made` are files that were just written,
-        with git's mode. Raises `Unlike`, and whatever the file system says."""
+        """Bring files and folders at `paths` to the words of a manifest; what only a link leads to is passed over.
+        `made` are files that were just written, with git's mode. Raises `Unlike`, and whatever the file system says."""
+        paths = reached(self.top, paths)
         self._part(then, paths)
         for names in grouped(then.links):
             if not paths.isdisjoint(names):

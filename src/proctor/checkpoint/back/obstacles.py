@@ -9,7 +9,7 @@ import stat
 from collections.abc import Collection
 
 from proctor.checkpoint.back.plan import Goal, folders_of, in_the_way, names_of
-from proctor.checkpoint.back.shelf import is_folder
+from proctor.checkpoint.back.shelf import is_folder, reached
 from proctor.checkpoint.record import is_below, parents, text
 from proctor.checkpoint.store.plumbing import Git
 from proctor.text import safe_line
@@ -32,8 +32,9 @@ def changing_hands(git: Git, goal: Goal) -> list[str]:
     """Lines about files of other users that are about to be written anew and so belong to this one."""
     me = os.geteuid()
     found = []
+    there = reached(git.top, (delta.path for delta in goal.deltas))
     for delta in goal.deltas:
-        state = _state(git, delta.path)
+        state = _state(git, delta.path) if delta.path in there else None
         if state and delta.new_mode and stat.S_ISREG(state.st_mode) and state.st_uid != me:
             found.append(f"{safe_line(delta.path, 200)}: was {_name(state.st_uid)}'s, is {_name(me)}'s now")
     more = [f"and {len(found) - MOST} more files of others"] if len(found) > MOST else []
@@ -43,7 +44,7 @@ def changing_hands(git: Git, goal: Goal) -> list[str]:
 def closed(git: Git, goal: Goal) -> list[bytes]:
     """Folders that must be opened for the way, relative to the workspace."""
     folders = {parent for path in goal.touched | goal.leaving for parent in (*parents(path), b"")} | goal.leaving
-    places = sorted(folders)
+    places = sorted(reached(git.top, folders))
     return [path for path in places if is_folder(_at(git, path)) and not os.access(_at(git, path), os.W_OK | os.X_OK)]
 
 
@@ -60,7 +61,7 @@ def _owners(git: Git, goal: Goal) -> dict[bytes, str]:
         elif (owner := os.lstat(_at(git, folder)).st_uid) != me:
             found[folder] = f"a folder of {_name(owner)}'s, not writable for you"
     written = {delta.path for delta in goal.deltas}
-    for path in goal.touched:
+    for path in reached(git.top, goal.touched):
         state = _state(git, path)
         if state is None or state.st_uid == me or (me == 0 and _is_mapped(state.st_uid)):
             continue

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from proctor.checkpoint.back.shelf import Shelf, is_folder
+from proctor.checkpoint.back.shelf import Shelf, is_folder, reached
 from proctor.checkpoint.record import Change, Held, Manifest, identity, is_below, is_inside, linked, parents
 from proctor.checkpoint.store.objects import temporary_index
 from proctor.checkpoint.store.plumbing import Git, joined, split
@@ -100,10 +100,11 @@ class Planner:
         kept = {delta.path for delta in differing} | present.manifest.differing(want.manifest)
         stays = self._staying(present, differing, wish)
         excluded = self._excluded(kept)
+        instead = _instead(present, want, differing, wish)
 
         def chosen(path: bytes) -> bool:
             mine = is_below(path, wish.mine) or path in stays or path in excluded
-            return not mine and not is_below(path, self._owned) and wish.is_for(path)
+            return not mine and not is_below(path, self._owned) and (wish.is_for(path) or path in instead)
 
         gone = (delta.path for delta in differing if delta.new == NOTHING)
         released = {path for path in gone if chosen(path) and _left_then(path, want) and not home.holds(path)}
@@ -163,10 +164,9 @@ class Planner:
         names of one file that would not be alike."""
         contents = contents_of(self._git, files)
         full = {folder for path in contents for folder in parents(path)}
-        alone = {path.rpartition(b"/")[0] for path in manifest.fifos} - full - {b""}
-        empty = {folder for folder in manifest.empty if folder not in full}
-        above = {folder for path in empty | alone for folder in parents(path)}
-        empty |= alone - above
+        bare = manifest.empty.union(path.rpartition(b"/")[0] for path in manifest.fifos) - full - {b""}
+        above = {folder for path in bare for folder in parents(path)}
+        empty = bare - above
         there = full | empty | above
         groups: dict[tuple[bytes, bytes], list[bytes]] = {}
         for path, first in manifest.links.items():
@@ -183,21 +183,29 @@ class Planner:
         return self._git.top + b"/" + path
 
 
+def _instead(present: Held, want: Held, differing: Iterable[Delta], wish: Wish) -> set[bytes]:
+    """Files and FIFOs that stand where the folders of what is wanted are to be: they go with it, unless only some
+    exact paths are wanted."""
+    if wish.exactly:
+        return set()
+    coming = {delta.path for delta in differing if delta.new != NOTHING}
+    coming |= want.manifest.empty | want.manifest.fifos.keys()
+    above = {parent for path in coming if wish.is_for(path) for parent in parents(path)}
+    standing = {delta.path for delta in differing if delta.new == NOTHING} | present.manifest.fifos.keys()
+    return above & standing
+
+
 def in_the_way(git: Git, goal: Goal) -> set[bytes]:
     """What is in no checkpoint and stands where something is to come, once empty folders are gone; folders whole
     unless a file lies in them that git takes away."""
-
-    def reachable(path: bytes) -> bool:
-        return _exists(git, path) and all(is_folder(_at(git, parent)) for parent in parents(path))
-
     gone, empty = goal.gone | goal.present.manifest.fifos.keys(), goal.coming.manifest.empty
     hollow = goal.present.manifest.empty
     known = hollow.union(*map(parents, hollow))
     found = {path + b"/.git" for path in goal.leaving if _exists(git, path + b"/.git")}
     folders = {parent for path in (*goal.new, *empty) for parent in parents(path)} | empty
-    found |= {path for path in folders - gone if _exists(git, path) and not is_folder(_at(git, path))}
-    for path in goal.new:
-        if not is_inside(path, found) and reachable(path):
+    found |= {path for path in reached(git.top, folders - gone) if _exists(git, path) and not is_folder(_at(git, path))}
+    for path in reached(git.top, goal.new):
+        if not is_inside(path, found) and _exists(git, path):
             found |= _all_but(git, gone, known, path)
     return {path for path in found if not is_inside(path, found)}
 

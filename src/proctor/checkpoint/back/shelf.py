@@ -12,7 +12,7 @@ import itertools
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from proctor.checkpoint.record import parents
@@ -67,6 +67,18 @@ def is_folder(path: bytes) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def reached(top: bytes, paths: Iterable[bytes]) -> set[bytes]:
+    """The paths below `top` whose folders are all real ones: what a link leads to is none of ours."""
+    known = {b"": True}
+
+    def is_real(folder: bytes) -> bool:
+        if folder not in known:
+            known[folder] = is_real(folder.rpartition(b"/")[0]) and is_folder(top + b"/" + folder)
+        return known[folder]
+
+    return {path for path in paths if is_real(path.rpartition(b"/")[0])}
 
 
 def _move(source: bytes, target: bytes) -> None:
