@@ -66,6 +66,8 @@ class Beside:
     """Whether it is run unasked."""
     is_each: bool = False
     """Whether it is run unasked for each test."""
+    own: frozenset[str] = frozenset()
+    """Names that it gives within itself."""
 
     @cached_property
     def shape(self) -> int:

@@ -3,10 +3,11 @@ and nothing else is. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from proctor.oracle.gaming.change import Language
 from proctor.oracle.gaming.tokens import Token, closing
+from proctor.oracle.moves import runners
 
 UNASKED = frozenset(
     {"init", "TestMain", "beforeEach", "beforeAll", "before", "afterEach", "afterAll", "after", "setup"}
@@ -15,9 +16,9 @@ UNASKED = frozenset(
 _REACHING = {
     Language.SCRIPT: frozenset({
         "globalThis", "global", "window", "self", "prototype", "__proto__", "constructor", "Reflect", "Proxy", "Object",
-        "Function", "eval", "require", "module", "exports", "process", "vi", "jest", "sinon", "mock", "spyOn", "extend",
-        "stub", "import", "with", "delete", "yield", "createRequire", "expose", "defineProperty", "setPrototypeOf",
-        "addEqualityTesters", "addSnapshotSerializer", "skip", "only", "todo", "fails", "failing",
+        "Function", "eval", "require", "module", "exports", "process", "vi", "jest", "sinon", "mock", "spyOn", "stub",
+        "import", "with", "delete", "yield", "createRequire", "expose", "defineProperty", "setPrototypeOf", "skip",
+        "only", "todo", "fails", "failing", "beforeEach", "beforeAll", "afterEach", "afterAll",
     }),
     Language.GO: frozenset({
         "unsafe", "reflect", "os", "runtime", "syscall", "plugin", "init", "TestMain", "Setenv", "Exit", "goto",
@@ -32,8 +33,9 @@ _REACHING = {
 _OPERATORS = frozenset("+-*/%|&^?<>!")
 
 
-def is_plain(said: Sequence[Token], language: Language) -> bool:
-    """Whether a statement that was not there before gives names and does nothing else, then or later."""
+def is_plain(said: Sequence[Token], language: Language, bound: Mapping[str, str]) -> bool:
+    """Whether a statement that was not there before gives names and does nothing else, then or later; `bound` are the
+    names that imports give."""
     texts = [token.text for token in said]
     first = texts[0] if texts else ""
     if first in ("type", "interface"):
@@ -43,11 +45,11 @@ def is_plain(said: Sequence[Token], language: Language) -> bool:
     if first in ("function", "func", "fn"):
         named = len(said) > 1 and said[1].is_word and texts[1] not in UNASKED
         signature = texts[: texts.index("{")] if "{" in texts else texts
-        return named and "=" not in signature and is_calm(said, language)
+        return named and "=" not in signature and _is_calm(said, language, bound)
     return False
 
 
-def is_plain_test(tokens: Sequence[Token], language: Language) -> bool:
+def is_plain_test(tokens: Sequence[Token], language: Language, bound: Mapping[str, str]) -> bool:
     """The same of a test."""
     texts = [token.text for token in tokens]
     if language is Language.SCRIPT:
@@ -60,13 +62,15 @@ def is_plain_test(tokens: Sequence[Token], language: Language) -> bool:
         return False
     else:
         tokens = tokens[4:]
-    return is_calm(tokens, language)
+    return _is_calm(tokens, language, bound)
 
 
-def is_calm(tokens: Sequence[Token], language: Language) -> bool:
+def _is_calm(tokens: Sequence[Token], language: Language, bound: Mapping[str, str]) -> bool:
     """Whether code that is run changes nothing but what it made itself, as far as its words tell."""
     reaching, own = _REACHING[language], own_names(tokens)
     if any(token.text in reaching or (language is Language.RUST and token.text == "#") for token in tokens):
+        return False
+    if language is Language.SCRIPT and not runners.is_asked_only(tokens, bound, own):
         return False
     return set(assigned(tokens)) <= own
 

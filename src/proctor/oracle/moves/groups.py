@@ -7,17 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proctor.oracle.gaming.tokens import Token, closing
-from proctor.oracle.moves import calm
+from proctor.oracle.moves import calm, runners
 from proctor.oracle.moves.tables import Tokens, texts
 
-_HEADS = ("describe", "suite", "context")
-_RUNNERS = frozenset({*_HEADS, "it", "test", "specify", "expect", "assert", "should"})
-"""Names that runners give to every file."""
-_MODULES = frozenset({
-    "vitest", "@jest/globals", "bun:test", "node:test", "test", "mocha", "chai", "ava", "tape", "uvu", "uvu/assert",
-    "@playwright/test", "assert", "assert/strict", "node:assert", "node:assert/strict",
-})  # fmt: skip
-"""Those that such names are imported from."""
 _DECLARES = ("const", "let", "var", "function", "class")
 _EACH = frozenset({"beforeEach", "afterEach", "setup"})
 """What is run for each test anew."""
@@ -97,8 +89,8 @@ def declared(said: Tokens) -> frozenset[str]:
 
 def shadowed(places: Sequence[Level], bound: Mapping[str, str]) -> frozenset[str]:
     """The names of runners that stand for something else in a file; `bound` are those that imports give."""
-    brought = {name for name, leads in bound.items() if leads.partition("#")[0] not in _MODULES}
-    return _RUNNERS & brought.union(*(declared(said) for one in places for said in one.statements))
+    brought = {name for name, leads in bound.items() if leads.partition("#")[0] not in runners.MODULES}
+    return runners.NAMES & brought.union(*(declared(said) for one in places for said in one.statements))
 
 
 def told_apart(places: Sequence[Level]) -> frozenset[str]:
@@ -110,7 +102,7 @@ def told_apart(places: Sequence[Level]) -> frozenset[str]:
 def _described(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int, int, int]]:
     """The groups of tests: title, where each begins, where its body does, where this ends, where all ends."""
     for at in range(len(tokens) - 1):
-        if tokens[at].text not in _HEADS or (at and tokens[at - 1].text == "."):
+        if tokens[at].text not in runners.HEADS or (at and tokens[at - 1].text == "."):
             continue
         opening = next((n for n in range(at + 1, min(at + 6, len(tokens))) if tokens[n].text == "("), 0)
         end = closing(tokens, opening)

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from proctor.oracle.gaming.change import Language, language_of
 from proctor.oracle.gaming.failed import Failing, failing
 from proctor.oracle.gaming.tokens import lexed
-from proctor.oracle.moves import python, rust, scripts
+from proctor.oracle.moves import python, rust, scripts, uses
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Pieces, Statement, Test
 from proctor.oracle.moves.trees import Move, Tree
 
@@ -273,22 +273,26 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
     names = known.beside()
     had = {beside.pieces for beside in module.beside}
     used = {*one.test.words, *one.test.leans, *one.test.region.name.split(".")}
-    spare, frail = [], set[str]()
+    spare, kept, frail = [], list[Beside](), set[str]()
     for new in one.module.beside:
         if new.pieces in had or any(
             names.copy().are_same(beside.pieces, new.pieces) for beside in module.shapes.get(new.shape, ())
         ):
             used |= new.words if not new.test else set()
             frail |= new.gives if new.frail else set()
+            kept += [new] if not new.test else []
         else:
             spare.append(new)
     stood = {beside.pieces for one in was.values() for beside in one.beside}
     frail &= used
+    frail |= {name for new in kept if uses.is_handing_out(new, frail) for name in new.gives}
+    values, calls = uses.asked(one.test)
     if one.test.region.language is Language.GO and _is_said(frail, one.test.path, names.move.after):
         return False
 
     def is_harmless(new: Beside) -> bool:
-        is_plain = new.plain and (new.test == one.test.region.name or not new.words & frail)
+        bent = new.words & frail or any(what in values and by not in calls for what, by in uses.handed(new))
+        is_plain = new.plain and (new.test == one.test.region.name or not bent)
         return not new.gives & used and (is_plain or (new.pieces in stood and bool(new.test or not new.words & used)))
 
     return all(map(is_harmless, spare)) and _has_all(old, module, one.module, names)

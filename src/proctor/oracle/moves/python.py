@@ -149,7 +149,8 @@ def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
         pieces = tuple(_Writer(bound, path=file.path).write(node))
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             hook, each = plain.is_hook(node), plain.is_each(node)
-            yield Beside(pieces, frozenset({node.name}), is_plain, hook=hook, is_each=each)
+            own = frozenset(_own(node))
+            yield Beside(pieces, frozenset({node.name}), is_plain, hook=hook, is_each=each, own=own)
         else:
             names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
             frail = not is_plain or plain.is_frail(getattr(node, "value", None) or node)
@@ -171,7 +172,14 @@ def _other(file: _File, name: str, node: Function, test: Test) -> Beside:
     parts = (*node.decorator_list, node.args, *filter(None, [node.returns]), *node.body)
     pieces = ((SIGN, "test"), *(piece for part in parts if not plain.is_idle(part) for piece in writer.write(part)))
     given = {one for part in ast.walk(node) if isinstance(part, ast.Global) for one in part.names}
-    return Beside(pieces, frozenset(given), plain.is_plain_test(node, file.bound), name)
+    return Beside(pieces, frozenset(given), plain.is_plain_test(node, file.bound), name, own=frozenset(_own(node)))
+
+
+def _own(node: ast.AST) -> Iterator[str]:
+    """The names that a function gives within itself."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.arg) or (isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)):
+            yield one.arg if isinstance(one, ast.arg) else one.id
 
 
 def _is_main(node: ast.stmt) -> bool:

@@ -25,7 +25,7 @@ def imported(said: Sequence[Token], path: str, text: str, tree: Tree) -> Iterato
     """The names that a `use` gives, each with where it leads: `folder|crate::module#name`."""
     folder, module = home(path, tree)
     crates = {name.replace("-", "_"): at for at, name in tree.crates.items()}
-    for root, *rest, name in _paths([token.text for token in said[1:]], said[1:]):
+    for root, *rest, name in (one for one in _paths([token.text for token in said[1:]], said[1:]) if len(one) > 1):
         at: tuple[str, ...] = (root, *rest)
         where = folder
         if root == "super":
@@ -64,7 +64,7 @@ def _paths(words: Sequence[str], tokens: Sequence[Token]) -> Iterator[list[str]]
         elif words[at] != "::":
             before.append(words[at])
         at += 1
-    if len(before) > 1:
+    if before:
         yield before
 
 

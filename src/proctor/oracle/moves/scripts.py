@@ -31,8 +31,8 @@ _NO_ASSERTION = frozenset({"=>", "=", ":=", "function", "func", "await"})
 
 @dataclass(frozen=True)
 class _File:
-    """What is known of a file: its path, what its imports give, its package, the names declared more than once, and those
-    of runners that stand for something else."""
+    """What is known of a file: its path, what its imports give, its package, the names that it declares more than once,
+    and those of runners that stand for something else."""
 
     path: str
     bound: Mapping[str, str]
@@ -59,29 +59,23 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
     else:
         places = [Level(tokens=[token for at, token in enumerate(tokens) if at not in left_out])]
     found = [replace(one, tokens=tuple(spelled(one.tokens, language, one.name))) for one in found]
-    bound: dict[str, str] = {}
-    given: list[str] = []
-    used: list[tuple[str, str, bool]] = []
-    beside = []
     for place in places:
         place.statements += split(spelled(place.tokens, language))
+    bound: dict[str, str] = {}
+    given: list[str] = []
+    used: list[tuple[str, bool]] = []
+    stated = []
     for said in (said for place in places for said in place.statements):
         is_use = language is Language.RUST and said[0].text == "use"
         names = dict(rust.imported(said, path, text, tree) if is_use else _imported(said, path, language))
         bound |= {name: leads for name, leads in names.items() if name not in _UNNAMED}
         given += names
-        is_whole = "*" in tables.texts(said)
-        used += [(name, leads, is_whole) for name, leads in names.items() if is_use]
-        if (not names or _UNNAMED & names.keys()) and (other := _besides(said, language)) is not None:
-            beside.append((said, other))
-            given += other[0]
-    where = ((VALUE, posixpath.dirname(path)),) if language is Language.RUST else ()
-    written = [
-        Beside((*pieces(said, bound), *(where if said[0].text == "mod" else ())), gives, plain, frail=frail, hook=hook)
-        for said, (gives, plain, frail, hook) in beside
-    ]
+        used += [(leads, "*" in tables.texts(said)) for leads in names.values() if is_use]
+        stated += [said] if not names or _UNNAMED & names.keys() else []
+    written = [beside for said in stated if (beside := _beside(said, path, language, bound))]
+    given += [name for beside in written for name in beside.gives]
     # a trait counts without being named
-    written += [Beside(((SIGN, "use"), (TARGET, leads)), plain=is_whole) for _, leads, is_whole in used]
+    written += [Beside(((SIGN, "use"), (TARGET, leads)), plain=is_whole) for leads, is_whole in used]
     twice = {name for name in bound if given.count(name) > 1}
     written += [Beside(((SIGN, "again"), (NAME, name)), frozenset({name})) for name in sorted(twice)]
     head = _package(path, tokens, language, tree)
@@ -90,9 +84,9 @@ def read(path: str, text: str, language: Language, tree: Tree) -> Module:
         file = _File(path, bound, head, groups.told_apart(places), groups.shadowed(places, bound))
     tests = tuple(_test(file, one, groups.around(places, span[0])) for one, span in zip(found, spans, strict=True))
     for one, test in zip(found, tests, strict=True):
-        is_plain = calm.is_plain_test(one.tokens, language)
-        gives = frozenset(calm.assigned(one.tokens))
-        written.append(Beside(tuple(pieces(_unnamed(one), bound)), gives, is_plain, test.region.name))
+        gives, is_plain = frozenset(calm.assigned(one.tokens)), calm.is_plain_test(one.tokens, language, bound)
+        unnamed = tuple(pieces(_unnamed(one), bound))
+        written.append(Beside(unnamed, gives, is_plain, test.region.name, own=calm.own_names(one.tokens)))
     return Module(path, tests, tuple(written))
 
 
@@ -216,27 +210,26 @@ def _module(texts: Sequence[str]) -> int:
     return at if at < len(texts) and texts[at].startswith("s:") else 0
 
 
-def _besides(said: Sequence[Token], language: Language) -> tuple[frozenset[str], bool, bool, bool] | None:
-    """The names that a statement gives; whether it is plain, whether what it gives may be changed in place, and whether
-    it is run unasked. None for a statement that says nothing."""
+def _beside(said: Sequence[Token], path: str, language: Language, bound: Mapping[str, str]) -> Beside | None:
+    """A statement that stands beside tests; None for one that says nothing."""
     texts = [token.text for token in said]
     if texts[0] in ("package", "}", ")") or (len(said) == 1 and said[0].value):
         return None
+    where = ((VALUE, posixpath.dirname(path)),) if language is Language.RUST and texts[0] == "mod" else ()
+    written, own = (*pieces(said, bound), *where), calm.own_names(said)
     while texts[0] in ("export", "async", "pub", "default", "declare") and len(texts) > 1:
         texts, said = texts[1:], said[1:]
     words = frozenset(token.text for token in said if token.is_word)
-    hook = bool(words & calm.UNASKED)
+    gives, is_plain, frail = words, False, True
     if texts[0] in ("function", "func", "fn", "class", "type", "interface"):
         at = closing(said, 1) if texts[0] == "func" and texts[1:2] == ["("] else 1
-        name = texts[at] if at < len(texts) else ""
-        return frozenset({name}), calm.is_plain(said, language), False, hook
-    if texts[0] in ("const", "let", "var", "static"):
+        gives, is_plain, frail = frozenset(texts[at : at + 1]), calm.is_plain(said, language, bound), False
+    elif texts[0] in ("const", "let", "var", "static"):
         calls = "(" in texts and not _is_function(said)
-        names = words if calls or "." in texts else calm.own_names(said) or words
-        is_plain = calm.is_plain(said, language)
+        gives = words if calls or "." in texts else calm.own_names(said) or words
+        is_plain = calm.is_plain(said, language, bound)
         frail = not is_plain or texts[0] != "const" or bool({"[", "{"} & set(texts))
-        return names, is_plain, frail, hook
-    return words, False, True, hook
+    return Beside(written, gives, is_plain, frail=frail, hook=bool(words & calm.UNASKED), own=own)
 
 
 def _is_function(said: Sequence[Token]) -> bool:
