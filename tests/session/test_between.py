@@ -186,3 +186,27 @@ def test_a_worker_that_was_cut_short_is_told_with_what_it_changed(sample: Make) 
     finishes(workspace)
     (ended,) = [e for e in workspace.events("iteration_ended") if isinstance(e, ev.IterationEnded)]
     assert (ended.how, ended.files, ended.lines) == (IterationEnd.INTERRUPTED, 1, 1)
+
+
+def test_a_task_whose_work_came_back_with_an_undo_is_still_known_to_have_failed_before_it(sample: Make) -> None:
+    worker = """\
+if Path("done").exists():
+    sys.exit()
+if Path("tried").exists():
+    Path("done").touch()
+    time.sleep(1000)
+Path("tried").touch()
+"""
+    workspace = prepared(sample, worker, "test -e done")
+    workspace.contract("iterations: {limit: 1,", "iterations: {limit: 3,")
+    workspace.begin()
+    wait_until((workspace.path / "done").exists, "work that would pass")
+    workspace.proctor("pause", check=True)
+    for verb, there in (("rollback", False), ("undo", True)):
+        workspace.proctor(verb, check=True)
+        wait_until(lambda there=there: (workspace.path / "done").exists() is there, f"the {verb}")
+    workspace.proctor("resume", check=True)
+    gone(workspace)
+    state = workspace.state()
+    assert state
+    assert (state.tasks[0].status, state.tasks[0].why) == (TaskStatus.DONE, "")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import textual.app
 from textual.pilot import Pilot
 
 from proctor.journal import events as ev
@@ -23,6 +25,9 @@ GOOD = CheckpointState(
     taken=ev.CheckpointTaken(id="c2", checkpoint=CheckpointKind.TASK, task=2, commit="", tree=""),
 )
 
+HOPS = 50
+"""Turns of the loop in which a key goes from the driver to the widget in focus, and up to who acts on it."""
+
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +35,20 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def keys_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is pressed has been acted on, however busy the machine is. Textual's pilot waits until its process
+    uses no time, and one that is given none uses none."""
+    wait_for_idle = textual.app.wait_for_idle
+
+    async def wait(*moments: float) -> None:
+        await wait_for_idle(*moments)
+        for _ in range(HOPS):
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(textual.app, "wait_for_idle", wait)
 
 
 @pytest.fixture
@@ -53,6 +72,8 @@ class Desk:
         self.workspace = workspace
         self.offline: list[tuple[str, dict[str, Any]]] = []
         self.started = 0
+        self.moment = 0.0
+        """What lasts a moment on the screen lasts until a test moves this on: no test has to be quick to see it."""
         self.toll = Toll(GOOD, ())
         self.patch = "--- a/reader.py\n+++ b/reader.py\n@@ -1 +1 @@\n-old\n+new\n"
 
@@ -63,7 +84,7 @@ class Desk:
             start=self._start,
             diff=lambda: self.patch,
             preview=lambda: self.toll,
-            **{"theme": "dark", **more},
+            **{"theme": "dark", "moment": lambda: self.moment, **more},
         )
 
     def _offline(self, verb: str, arguments: dict[str, Any]) -> str:

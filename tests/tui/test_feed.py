@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.errors import Unrecoverable
 from proctor.supervisor import process
 from proctor.supervisor.client import Client
@@ -27,7 +28,7 @@ class Reader:
         self.news: list[News] = []
 
     def until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < deadline, self.news[-1:]
             if self.woken.wait(0.2):
@@ -50,7 +51,7 @@ def reader(workspace: Path) -> Iterator[Reader]:
     made.feed.start()
     yield made
     made.feed.stop()
-    made.feed.join(5)
+    made.feed.join(PATIENCE)
     assert not made.feed.is_alive()
 
 
@@ -98,7 +99,7 @@ def test_s20_a_flood_does_not_fill_the_box(story: Story, workspace: Path) -> Non
             for number in range(1_000):
                 story.writer.add("stdout", f"{burst}-{number} " + "x" * 100)
             story.writer.flush()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while (box := feed._box) is None or not any("19-999" in e.text for e in box.entries):
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -108,7 +109,7 @@ def test_s20_a_flood_does_not_fill_the_box(story: Story, workspace: Path) -> Non
         assert any("more than can be read" in entry.text for entry in news.entries)
     finally:
         feed.stop()
-        feed.join(5)
+        feed.join(PATIENCE)
 
 
 def test_an_order_is_left_and_its_answer_comes_back_as_one_line(story: Story, reader: Reader) -> None:
@@ -141,7 +142,7 @@ def test_without_a_supervisor_an_order_waits_for_the_next_run(workspace: Path) -
         ("note", "note: kept for when the session goes on", True)
     ]
     reader.feed.stop()
-    reader.feed.join(5)
+    reader.feed.join(PATIENCE)
     story.close()
 
 
@@ -177,7 +178,7 @@ def test_a_journal_that_cannot_be_read_is_told_and_read_when_it_can_be(workspace
     reader.until(lambda: reader.last.state is not None)
     assert not reader.last.trouble
     reader.feed.stop()
-    reader.feed.join(5)
+    reader.feed.join(PATIENCE)
 
 
 def test_a_passing_trouble_repeats_nothing(story: Story, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ from textual.events import Key
 from textual.widgets import Input
 
 from proctor.tui.screens.prompt import Prompt
+from tui.conftest import Desk, settled, until
+from tui.story import Story
 
 
 @pytest.mark.parametrize(
@@ -26,9 +28,30 @@ async def test_keys_that_come_at_once_work_in_their_order(keys: str, written: st
         await app.push_screen(Prompt("Note", "for the next brief"), given.append)
         await pilot.pause()
         for key in keys.split():
-            app.post_message(Key(key, " " if key == "space" else key if len(key) == 1 else None))
-        await pilot.pause()
-        assert app.screen.query_one(Input).value == written
-        app.post_message(Key("enter", "\r"))
-        await pilot.pause()
-        assert given == [written]
+            app.post_message(pressed(key))
+        field = app.screen.query_one(Input)
+        app.post_message(pressed("enter"))
+        await until(pilot, lambda: given)
+        assert (field.value, given) == (written, [written])
+
+
+async def test_what_is_typed_before_a_prompt_is_open_is_typed_into_it(story: Story, desk: Desk) -> None:
+    story.running()
+    app = desk.app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(pilot)
+        for key in ("N", *"qa", "space", *"PSx", "backspace", *"d", "enter"):
+            app.post_message(pressed(key))
+        taken = []
+        await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
+        assert [(order.verb, order.args) for order in taken] == [("note", {"text": "qa PSd"})]
+        for key in ("N", *"look", "escape", "N", *"again", "enter"):
+            app.post_message(pressed(key))
+        taken.clear()
+        await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
+        assert [order.args for order in taken] == [{"text": "again"}]
+
+
+def pressed(key: str) -> Key:
+    characters = {"space": " ", "enter": "\r"}
+    return Key(key, characters.get(key, key if len(key) == 1 else None))

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from harness import PATIENCE
 from proctor.errors import UsageError
 from proctor.journal import events as ev
+from proctor.supervisor import inbox
 from proctor.tui.actions import ACTIONS
 from proctor.tui.spans import plain
+from proctor.tui.widgets.dock import AGAIN
 from proctor.tui.widgets.log import drawn
 from proctor.words import RequestOutcome, SessionStatus
 from tui.conftest import Desk, settled, shown, until
@@ -171,6 +174,8 @@ async def test_s2_one_press_answers_one_request_and_never_the_one_behind_it(stor
     async with desk.app().run_test(size=(120, 36), notifications=True) as pilot:
         await settled(pilot)
         await until(pilot, lambda: pilot.app.dock.armed)
+        now = pilot.app.dock._clock()
+        pilot.app.dock._clock = lambda: now
         assert "1 of 2" in shown(pilot.app)
         await pilot.press("a", "a", "a")
         taken = []
@@ -228,12 +233,10 @@ async def test_an_answer_that_came_second_is_told_and_the_next_request_can_be_an
     async with desk.app().run_test(size=(120, 36), notifications=True) as pilot:
         await settled(pilot)
         await until(pilot, lambda: pilot.app.dock.armed)
-        from proctor.journal import events as ev
-
-        story.append(ev.RequestClosed(id=1, outcome=RequestOutcome.GRANTED, by="another"))
         await pilot.press("a")
-        taken = []
-        await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
+        await until(pilot, lambda: list(inbox.pending(story.state_dir)))
+        story.append(ev.RequestClosed(id=1, outcome=RequestOutcome.GRANTED, by="another"))
+        assert [order.verb for order in story.answer_orders()] == ["approve"]
         await until(pilot, lambda: "approve came too late" in shown(pilot.app))
 
 
@@ -264,7 +267,7 @@ async def test_a_request_folds_away_is_counted_and_comes_back(story: Story, desk
         await pilot.press("a")
         await until(pilot, lambda: "Waiting for you" in shown(pilot.app), "an answer shows it first")
         assert not pilot.app.dock.answered
-        assert "nothing is answered yet" in shown(pilot.app)
+        await until(pilot, lambda: "nothing is answered yet" in shown(pilot.app))
         await pilot.press("m")
         await until(pilot, lambda: "1 waiting" in shown(pilot.app))
         await pilot.press("D", *"no, a", "escape")
@@ -327,7 +330,11 @@ async def test_what_is_said_gives_way_to_the_next_but_a_problem_stays(story: Sto
         assert pilot.app.session.said == ("no good", "three")
         pilot.app.say("")
         assert pilot.app.session.said == ("no good",)
-        pilot.app.say("for no time", seconds=0)
+        pilot.app.say("for a moment", seconds=2)
+        desk.moment = 1.9
+        pilot.app.session.tick()
+        assert pilot.app.session.said == ("no good", "for a moment")
+        desk.moment = 2.0
         await until(pilot, lambda: pilot.app.session.said == ("no good",))
 
 
@@ -404,7 +411,7 @@ async def test_going_on_after_a_plateau_starts_anew_and_a_refused_start_is_one_l
     async with app.run_test(size=(120, 36), notifications=True) as pilot:
         await until(pilot, lambda: "p go on, counters anew" in shown(app))
         await pilot.press("p")
-        await until(pilot, lambda: desk.started == 1)
+        await until(pilot, lambda: desk.started == 1 and not app.operator.starting)
         app.start = start
         await pilot.press("p")
         await until(pilot, lambda: shown(app).splitlines()[-2].strip() == "supervisor 7 is up; use `proctor attach`")
@@ -434,7 +441,7 @@ async def test_a_ceiling_that_stopped_it_can_be_raised_from_here(workspace: Path
             ev.StatusChanged(status=SessionStatus.PARKED, why="budget:tokens"),
             ev.SupervisorEnded(exit_code=3),
         )
-        assert read.wait(20), "the screen reads of the end before the start is done with"
+        assert read.wait(PATIENCE), "the screen reads of the end before the start is done with"
 
     app = desk.app()
     app.start = start
@@ -473,6 +480,10 @@ async def test_stop_wants_a_second_press_and_says_so(story: Story, desk: Desk) -
     story.running()
     async with desk.app().run_test(size=(120, 36), notifications=True) as pilot:
         await settled(pilot)
+        await pilot.press("S")
+        await until(pilot, lambda: "S again to stop" in shown(pilot.app))
+        desk.moment += AGAIN
+        await until(pilot, lambda: "S again to stop" not in shown(pilot.app))
         await pilot.press("S")
         await until(pilot, lambda: "S again to stop" in shown(pilot.app))
         assert story.answer_orders() == []
@@ -535,7 +546,7 @@ async def test_the_diff_the_budget_the_help_and_the_palette_open_and_close(story
         await pilot.press("b")
         await until(pilot, lambda: pilot.app.session.in_front)
         known = threading.Event()
-        pilot.app.diff = lambda: known.wait(10) and desk.patch
+        pilot.app.diff = lambda: known.wait(PATIENCE) and desk.patch
         await pilot.press("v")
         await until(pilot, lambda: "comparing …" in shown(pilot.app))
         await pilot.press("question_mark")

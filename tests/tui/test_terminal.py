@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import pytest
 
+from harness import PATIENCE
 from proctor.supervisor.launch import Launch
 from proctor.tui.app import farewell
 from proctor.tui.terminal import HUNG_UP, ascii_wanted, forget_keys, hushed, title
@@ -61,7 +62,7 @@ class Terminal:
             return
 
     def until(self, text: bytes) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen[-2000:]
             assert self.process.poll() is None, self.seen[-2000:]
@@ -85,7 +86,7 @@ def test_s18_when_the_terminal_hangs_up_the_screen_ends_at_once_and_the_session_
         terminal.process.send_signal(signal.SIGHUP)
     else:
         terminal.close()
-    assert terminal.process.wait(timeout=5) == HUNG_UP
+    assert terminal.process.wait(timeout=PATIENCE) == HUNG_UP
     assert story.state.status == "running"
     assert story.answer_orders() == []
 
@@ -95,8 +96,8 @@ def test_leaving_says_where_the_session_stands_and_gives_the_title_back(story: S
     terminal = Terminal(workspace, leader=True)
     terminal.until(b"RUNNING")
     terminal.type(b"q")
-    assert terminal.process.wait(timeout=10) == 0
-    terminal._reader.join(5)
+    assert terminal.process.wait(timeout=PATIENCE) == 0
+    terminal._reader.join(PATIENCE)
     said = terminal.seen.decode()
     assert title("running · csv_tool · proctor") in said
     assert "\x1b[23;2t" in said
@@ -109,8 +110,8 @@ def test_an_ended_session_gives_its_exit_code_and_the_same_word(workspace: Path)
     terminal = Terminal(workspace, leader=True)
     terminal.until(b"PARKED")
     terminal.type(b"q")
-    assert terminal.process.wait(timeout=10) == 3
-    terminal._reader.join(5)
+    assert terminal.process.wait(timeout=PATIENCE) == 3
+    terminal._reader.join(PATIENCE)
     assert "csv_tool: parked: " in terminal.seen.decode()
     story.close()
 

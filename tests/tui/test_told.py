@@ -157,6 +157,8 @@ async def test_one_press_drops_no_task(story: Story, desk: Desk) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await until(pilot, lambda: app.dock.armed)
+        now = app.dock._clock()
+        app.dock._clock = lambda: now
         await pilot.press("d")
         await until(pilot, lambda: "d again to drop the task" in shown(app))
         assert not app.dock.answered

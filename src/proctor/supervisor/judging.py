@@ -185,13 +185,21 @@ def cannot_pass(s: Session, task: TaskState) -> bool:
 
 
 async def baseline(s: Session, task: TaskState) -> bool:
-    """See the task's check fail before the work. False when it does not, and the task needs a person."""
+    """See the task's check fail before the work: on what is there, or where work on the task is there already, on the
+    last good tree. False when it does not fail, and the task needs a person."""
     snapshot = await s.timeline.snapshot("baseline")
-    judgement = await run(s, snapshot.commit, task.checks, baseline_folder(s, task.id))
+    tree, judgement = snapshot.tree, await run(s, snapshot.commit, task.checks, baseline_folder(s, task.id))
+    refused = not all(check.allow_vacuous for check in task.checks if not check.optional)
+    if judgement.verdict is Verdict.PASSED and refused and task.iterations:
+        good = s.state.checkpoint(s.state.good)
+        if good is not None and good.taken.tree != tree:
+            earlier = await run(s, good.taken.commit, task.checks, baseline_folder(s, task.id))
+            if earlier.verdict is Verdict.FAILED:
+                tree, judgement = good.taken.tree, earlier
     judgement = await completed(s, judgement, task)
-    row = judged(judgement, snapshot.tree, iteration=s.state.iteration, task=task.id, phase=Phase.BASELINE)
+    row = judged(judgement, tree, iteration=s.state.iteration, task=task.id, phase=Phase.BASELINE)
     vacuous = judgement.verdict is Verdict.PASSED
-    if vacuous and not all(check.allow_vacuous for check in task.checks if not check.optional):
+    if vacuous and refused:
         why = "the check passes and was never seen to fail" if task.iterations else "the check passes before any work"
         said = replace(row, verdict=Verdict.VACUOUS, reason=why)
         s.append(said, ev.TaskMoved(task=task.id, status=TaskStatus.REVIEW, why=why))

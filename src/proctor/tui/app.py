@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
+from textual.events import Key
 from textual.message import Message
 
 from proctor.errors import ProctorError
@@ -74,9 +76,12 @@ class ProctorApp(App[int]):
         theme: str | None = None,
         ascii_only: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        moment: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self._clock = clock
+        self.moment = moment
+        """The seconds by which one line is said for a moment, and a second press counts."""
         self.workspace, self._contract = workspace, workspace / "proctor.yaml"
         self.offline, self.start, self.diff, self.preview = offline, start, diff, preview
         self.view = View(workspace, clock(), looked=False)
@@ -214,6 +219,11 @@ class ProctorApp(App[int]):
         """Copy what the page in front shows."""
         if isinstance(self.screen, Reading) and self.screen.text:
             self.copy(self.screen.text)
+
+    def on_key(self, event: Key) -> None:
+        """Every key that nothing took comes here, in order."""
+        if isinstance(self.screen, Prompt):
+            self.screen.take(event)
 
     def key_of(self, verb: str) -> str:
         """The key of an action, as bound now."""

@@ -6,7 +6,6 @@ Nothing here waits: orders go through the feed, and what takes time runs in a th
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +69,7 @@ class Operator:
     @property
     def stop_armed(self) -> bool:
         """Whether one more press stops the session."""
-        return time.monotonic() < self._stop_until
+        return self._app.moment() < self._stop_until
 
     @property
     def starting(self) -> bool:
@@ -160,7 +159,7 @@ class Operator:
             self._stop_until = 0.0
             self._app.feed.order("stop")
         else:
-            self._stop_until = time.monotonic() + AGAIN
+            self._stop_until = self._app.moment() + AGAIN
             self._app.set_timer(AGAIN + 0.05, self._app.show)
 
     def _note(self) -> None:

@@ -89,7 +89,7 @@ def _modules(tree: Tree) -> dict[str, Module]:
     for path, text in {**fixtures, **tree.texts}.items():
         language = language_of(path, text)
         if language is Language.PYTHON:
-            found[path] = python.read(path, text)
+            found[path] = python.read(path, text, tree)
         elif language in _READ:
             found[path] = scripts.read(path, text, language, tree)
     return {path: replace(one, beside=(*one.beside, *_shared(path, found))) for path, one in found.items()}

@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language
@@ -14,6 +15,7 @@ from proctor.oracle.gaming.regions import Region
 from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, parsed
 from proctor.oracle.moves import plain, pyrows
 from proctor.oracle.moves.bodies import MOST_ROWS, NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
+from proctor.oracle.moves.trees import Tree
 
 _LOCAL = frozenset({"tmp_path", "monkeypatch", "capsys", "capfd", "caplog", "tmpdir", "recwarn"})
 """Fixtures of pytest's that take nothing from others."""
@@ -23,15 +25,16 @@ _DEAD = ("ctx", "type_comment", "kind", "lineno", "type_ignores")
 
 @dataclass(frozen=True)
 class _File:
-    """What is known of a file: its path, what its imports give, and the tables that it writes out."""
+    """What is known of a file: its path, what its imports give, the tables that it writes out, and its tree."""
 
     path: str
     bound: Mapping[str, str]
     tables: Mapping[str, ast.expr]
+    tree: Tree
 
 
-def read(path: str, text: str) -> Module:
-    """The tests of a file, and what stands beside them; nothing of a file that is no Python."""
+def read(path: str, text: str, of: Tree) -> Module:
+    """The tests of a file of a tree, and what stands beside them; nothing of a file that is no Python."""
     tree = parsed(text)
     if tree is None:
         return Module(path)
@@ -46,7 +49,7 @@ def read(path: str, text: str) -> Module:
         for one in tree.body
         if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.value, ast.List | ast.Tuple)
     }
-    file = _File(path, bound, {name: value for name, value in tables.items() if name not in again})
+    file = _File(path, bound, {name: value for name, value in tables.items() if name not in again}, of)
     found = list(_tests(tree.body, ()))
     tests = tuple(_test(file, name, node, classes) for name, node, classes in found)
     names = {part for test in tests for part in test.region.name.split(".")} & bound.keys()
@@ -133,11 +136,15 @@ def _imported(node: ast.AST, path: str) -> Iterator[tuple[str, str]]:
 
 def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
     bound = file.bound
+    parts = [part for top in body for part in ast.walk(top)]
+    said = {
+        part.id if isinstance(part, ast.Name) else part.arg for part in parts if isinstance(part, ast.Name | ast.arg)
+    }
     for node in body:
         if plain.is_idle(node) or _is_main(node):
             continue
         if isinstance(node, _IMPORTS):
-            yield from _brought(node)
+            yield from _brought(node, file, said)
             continue
         if isinstance(node, FUNCTIONS) and node.name.startswith("test"):
             continue
@@ -158,12 +165,26 @@ def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
             yield Beside(pieces, names, is_plain, frail=frail, hook=hook, is_each=each)
 
 
-def _brought(node: ast.Import | ast.ImportFrom) -> Iterator[Beside]:
-    """What an import brings into a file that may be run unasked."""
+def _brought(node: ast.Import | ast.ImportFrom, file: _File, said: Collection[str]) -> Iterator[Beside]:
+    """What an import brings into a file. It may be run unasked: by its name, or as a fixture, which nothing has to say."""
+    targets = dict(_imported(node, file.path))
     for one in node.names:
         name = one.asname or one.name.partition(".")[0]
-        if one.name == "*" or (name.startswith(plain.HOOKS) and name != "pytest"):
-            yield Beside(((SIGN, "*"), (TARGET, ast.unparse(node))))
+        is_hook = one.name == "*" or (name.startswith(plain.HOOKS) and name != "pytest")
+        leads = targets.get(name, ast.unparse(node))
+        is_said = name in said or not file.tree.home(leads, Language.PYTHON)[0]
+        yield Beside(
+            ((SIGN, "*"), (TARGET, leads)), plain=is_said and not is_hook and one.name not in _autouse(file.tree)
+        )
+
+
+@lru_cache(maxsize=4)
+def _autouse(tree: Tree) -> frozenset[str]:
+    """The fixtures of a tree that nothing has to ask for, as far as it is read."""
+    found = {text: parsed(text) for text in (*tree.texts.values(), *tree.modules.values()) if "autouse" in text}
+    return frozenset(
+        name for top in found.values() if top for name, node in _given(top.body) if "autouse=True" in ast.unparse(node)
+    )
 
 
 def _other(file: _File, name: str, node: Function, test: Test) -> Beside:

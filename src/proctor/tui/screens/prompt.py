@@ -26,6 +26,10 @@ class Field(Input):
             event.prevent_default()
             await self.run_action(binding.action)
 
+    def takes(self, event: Key) -> bool:
+        """Whether a key that comes here goes no further."""
+        return event.is_printable or event.key in self._bindings.key_to_bindings
+
 
 class Prompt(ModalScreen[str | None]):
     """Asks for one line. `check` says in a sentence what is wrong with a text, or nothing.
@@ -49,21 +53,27 @@ class Prompt(ModalScreen[str | None]):
         replace: bool = False,
     ) -> None:
         super().__init__()
-        self._title, self._value, self._verb = title, value, verb
+        self._title, self._verb = title, verb
         self._hint = hint if callable(hint) else lambda: hint
         self._check = check or (lambda text: "" if text.strip() else "it is empty")
         self._problem = ""
-        self._replace = replace
+        self._field = Field(value, id="prompt-input", select_on_focus=replace)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="prompt") as box:
             box.border_title = words(self, self._title)
             yield Lines(self._about, id="prompt-hint")
-            yield Field(self._value, id="prompt-input", select_on_focus=self._replace)
+            yield self._field
             yield Lines(self._below, id="prompt-problem")
 
     def on_mount(self) -> None:
-        self.query_one(Input).focus()
+        self._field.focus()
+
+    def take(self, event: Key) -> None:
+        """Type what was pressed behind the key that opened this, and went by before there was a line to type into."""
+        if self._field.takes(event):
+            event.prevent_default()
+            self._field.post_message(Key(event.key, event.character))
 
     def show(self) -> None:
         """The session has moved, perhaps before there is anything on this screen."""

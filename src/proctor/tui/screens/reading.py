@@ -11,13 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.visual import Visual
 
 from proctor.text import safe_line
-from proctor.tui.glyphs import ascii_only
 from proctor.tui.screens.over import Over
 from proctor.tui.spans import Line, Role, cut, fold, line
-from proctor.tui.widgets.lines import content, words
+from proctor.tui.widgets.lines import row, words
 
 LONGEST = 20_000
 """Lines of a text that are shown."""
@@ -66,9 +64,7 @@ class Page(ScrollView, can_focus=True):
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
         raw = self._rows[place]
-        row = cut(raw if isinstance(raw, tuple) else (self._drawn or _plain)(raw), width)
-        row = ascii_only(row) if self.app.has_class("-ascii") else row
-        return Visual.to_strips(self, content(row), width, 1, self.visual_style, pad=True)[0]
+        return row(self, cut(raw if isinstance(raw, tuple) else (self._drawn or _plain)(raw), width), width)
 
 
 def _folded(raw: Raw, width: int) -> Raw:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -53,7 +52,7 @@ _PALETTE_KEYS = ("enter", "do it"), ("esc", "close")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One line that is said until a moment of the monotonic clock."""
+    """One line that is said until a moment of the application's clock."""
 
     text: str
     well: bool
@@ -160,7 +159,7 @@ class Session(Screen[None]):
     def tick(self) -> None:
         """A moment has gone: draw figures and times."""
         self._order = [gauge.dimension for gauge in self._gauges()]
-        self._said = tuple(said for said in self._said if time.monotonic() < said.until)
+        self._said = tuple(said for said in self._said if self.proctor.moment() < said.until)
         self.set_class(bool(self._said), "-saying")
         for name in FIGURES:
             self._panels[name].update()
@@ -170,7 +169,7 @@ class Session(Screen[None]):
     def say(self, text: str, *, well: bool, seconds: float) -> None:
         """Say one line where the strip is. It takes the place of the one before, unless that told of a problem."""
         problems = tuple(said for said in self._said if not said.well and said.text != text)[-1:]
-        self._said = (*problems, Said(text, well, time.monotonic() + seconds)) if text else problems
+        self._said = (*problems, Said(text, well, self.proctor.moment() + seconds)) if text else problems
         self.tick()
 
     @property

@@ -8,6 +8,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.geometry import Size
+from textual.strip import Strip
+from textual.visual import Visual
 from textual.widget import Widget
 
 from proctor.tui.glyphs import ascii_only
@@ -37,6 +39,14 @@ def content(of: Line) -> Content:
 def words(of: DOMNode, text: str) -> str:
     """A title of our own words, as this terminal can show it."""
     return plain(ascii_only(line(text))) if of.app.has_class("-ascii") else text
+
+
+def row(of: Widget, shown: Line, width: int) -> Strip:
+    """A line as one row of a widget, exactly `width` cells; empty where there are none, while a layout changes."""
+    if width < 1:
+        return Strip([])
+    safe = ascii_only(shown) if of.app.has_class("-ascii") else shown
+    return Visual.to_strips(of, content(safe), width, 1, of.visual_style, pad=True)[0]
 
 
 Draw = Callable[[int, int], list[Line]]

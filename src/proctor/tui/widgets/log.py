@@ -10,13 +10,11 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.visual import Visual
 
 from proctor.tui import format as fmt
 from proctor.tui.entries import Entry, Kind, merge
-from proctor.tui.glyphs import ascii_only
 from proctor.tui.spans import Line, Role, line, shorten, wrap
-from proctor.tui.widgets.lines import content
+from proctor.tui.widgets.lines import row
 
 KEPT = 3_000
 """Entries that can be scrolled back to; the files keep all."""
@@ -116,9 +114,7 @@ class Log(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        row = self._rows[place]
-        row = ascii_only(row) if self.app.has_class("-ascii") else row
-        return Visual.to_strips(self, content(row), width, 1, self.visual_style, pad=True)[0]
+        return row(self, self._rows[place], width)
 
     # --- keys ---------------------------------------------------------------------------------
 
