@@ -27,6 +27,9 @@ HELPED = "import app\n\n\ndef ok(a):\n    from app import want\n    assert a == 
 HELPED += "def test_work():\n    ok(app.f(2))\n"
 
 
+NAMES = (["test_a.py::test_work"], ["test_b.py::test_work"])
+
+
 def also(said: str, of: str = TEST) -> str:
     return f"{of}\n\n{said}\n"
 
@@ -162,6 +165,43 @@ def test_tests_that_were_put_in_one_do_not_change_what_comes_after() -> None:
     one = two.replace("\n\n\ndef test_b():", "")
     gone = ["test_x.py::test_a", "test_x.py::test_b"]
     assert list(stand_ins({"test_x.py": two}, {"test_y.py": one}, gone, ["test_y.py::test_a"])) == gone[:1]
+
+
+KIT = "import pytest, app\n\n\n@pytest.fixture(autouse=True)\ndef calm(monkeypatch):\n"
+KIT += (
+    "    monkeypatch.setattr(app, 'f', len)\n\n\ndef ok():\n    return 1\n\n\nloud = pytest.fixture(autouse=True)(ok)\n"
+)
+
+
+@pytest.mark.parametrize("unchanged", [True, False])
+@pytest.mark.parametrize(
+    ("said", "used", "moved"),
+    [
+        ("from kit import ok", "ok()", True),
+        ("import kit", "1", True),
+        ("import json", "1", True),
+        ("from json import loads", "1", True),
+        ("from kit import calm", "1", False),
+        ("from kit import calm as ok", "1", False),
+        ("from kit import loud", "1", False),
+        ("from kit import calm", "calm", None),
+        ("from kit import calm as ok", "ok", None),
+    ],
+)
+def test_a_fixture_that_nothing_has_to_ask_for_comes_with_no_import(
+    said: str, used: str, moved: bool | None, unchanged: bool
+) -> None:
+    """None: held only where the file that has it can be read, which is one that is new or was changed."""
+    new = also(f"def test_z():\n    assert {used}", f"{said}\n{BARE}")
+    before = {"app.py": CALC, "test_a.py": BARE, **({"kit.py": KIT} if unchanged else {})}
+    found = stand_ins(before, {"app.py": CALC, "kit.py": KIT, "test_b.py": new}, *NAMES)
+    assert bool(found) is (unchanged if moved is None else moved)
+
+
+def test_an_import_that_the_file_had_needs_no_use() -> None:
+    before = {"app.py": CALC, "kit.py": KIT.partition("@")[0] + "def ok():\n    return 1\n"}
+    old = also("def test_z():\n    assert ok()", f"from kit import ok\n{BARE}")
+    assert stand_ins({**before, "test_a.py": old}, {**before, "test_b.py": f"from kit import ok\n{BARE}"}, *NAMES)
 
 
 @pytest.mark.parametrize(

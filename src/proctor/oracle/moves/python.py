@@ -6,7 +6,6 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language
@@ -166,25 +165,15 @@ def _beside(body: Sequence[ast.stmt], file: _File) -> Iterator[Beside]:
 
 
 def _brought(node: ast.Import | ast.ImportFrom, file: _File, said: Collection[str]) -> Iterator[Beside]:
-    """What an import brings into a file. It may be run unasked: by its name, or as a fixture, which nothing has to say."""
+    """What an import brings into a file: it may be run unasked by its name, or as a fixture that nothing has to say."""
     targets = dict(_imported(node, file.path))
     for one in node.names:
         name = one.asname or one.name.partition(".")[0]
         is_hook = one.name == "*" or (name.startswith(plain.HOOKS) and name != "pytest")
         leads = targets.get(name, ast.unparse(node))
-        is_said = name in said or not file.tree.home(leads, Language.PYTHON)[0]
-        yield Beside(
-            ((SIGN, "*"), (TARGET, leads)), plain=is_said and not is_hook and one.name not in _autouse(file.tree)
-        )
-
-
-@lru_cache(maxsize=4)
-def _autouse(tree: Tree) -> frozenset[str]:
-    """The fixtures of a tree that nothing has to ask for, as far as it is read."""
-    found = {text: parsed(text) for text in (*tree.texts.values(), *tree.modules.values()) if "autouse" in text}
-    return frozenset(
-        name for top in found.values() if top for name, node in _given(top.body) if "autouse=True" in ast.unparse(node)
-    )
+        homes, leaf = file.tree.home(leads, Language.PYTHON)
+        is_fixture = one.name in file.tree.autouse or (bool(homes and leaf) and name not in said)
+        yield Beside(((SIGN, "*"), (TARGET, leads)), plain=not is_hook and not is_fixture)
 
 
 def _other(file: _File, name: str, node: Function, test: Test) -> Beside:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language, is_test, language_of
+from proctor.oracle.gaming.syntax import parsed
 from proctor.oracle.gaming.tokens import lexed
 
 _SCRIPTS = ("", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
@@ -50,6 +52,14 @@ class Tree:
             if path.endswith("Cargo.toml") and (named := _CRATE.search(text)):
                 found[PurePosixPath(path).parent.as_posix()] = named[1]
         return found
+
+    @cached_property
+    def autouse(self) -> frozenset[str]:
+        """Names of fixtures of Python's that nothing has to ask for, as far as files are read."""
+        texts = (text for text in (*self.texts.values(), *self.modules.values()) if "autouse" in text)
+        tops = (top for tree in map(parsed, texts) if tree for top in tree.body if "autouse" in ast.unparse(top))
+        nodes = (node for top in tops for node in (top, *getattr(top, "targets", ())))
+        return frozenset(str(getattr(node, "name", "") or getattr(node, "id", "")) for node in nodes)
 
     def above(self, path: str, name: str) -> str:
         """The nearest folder above a file that holds one of the names of packages; "." for none."""
