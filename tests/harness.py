@@ -240,7 +240,7 @@ class Workspace:
             supervisor.kill()
             supervisor.wait()
         self.forget()
-        wait_until(lambda: not self.processes(), "no process left", 20)
+        wait_until(lambda: not self.processes(), "no process left")
 
 
 def _touches(process: str, needle: bytes) -> bool:

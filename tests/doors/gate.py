@@ -13,6 +13,7 @@ from typing import Any
 
 from aiohttp import ClientSession, UnixConnector, web
 
+from harness import PATIENCE
 from proctor.doors import door
 from proctor.doors.gateway.port import Admitted, Denied, Rules, Upstream, Wanted
 from proctor.doors.gateway.server import Gateway
@@ -120,7 +121,7 @@ class Gate:
 
     async def rows(self, count: int) -> list[ModelCall]:
         """The settled calls, once there are so many."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while len(self.owner.calls) < count:
                 self.owner.row.clear()
                 await self.owner.row.wait()

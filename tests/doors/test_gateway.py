@@ -14,6 +14,7 @@ from yarl import URL
 
 from doors.gate import KEY, Gate, gate, message, messages, says, stream, streams
 from doors.world import until
+from harness import PATIENCE
 from proctor.doors import door
 from proctor.doors.gateway.port import Admitted, Denied, Upstream
 from proctor.doors.gateway.server import Gateway
@@ -55,7 +56,7 @@ async def test_a_stream_comes_as_it_is_made_and_its_end_waits_for_the_row(tmp_pa
         async with made.client.post("/v1/messages", json=messages(stream=True)) as answer:
             got = b""
             while len(got) < len(b"".join(pieces[:5])):
-                got += await asyncio.wait_for(answer.content.readany(), 5)
+                got += await asyncio.wait_for(answer.content.readany(), PATIENCE)
             assert got == b"".join(pieces[:5])
             assert made.gateway.in_flight == 1
             go.set()
@@ -71,7 +72,7 @@ async def test_nothing_is_passed_on_before_the_reservation_is_durable(here: Gate
     durable = asyncio.get_running_loop().create_future()
     here.owner.admission = lambda wanted: Admitted(durable=durable)
     asked = asyncio.create_task(here.post(messages()))
-    await asyncio.wait_for(here.provider.asked.wait(), 5)
+    await asyncio.wait_for(here.provider.asked.wait(), PATIENCE)
     done, _ = await asyncio.wait({asked}, timeout=0.05)
     assert not done
     durable.set_result(None)
@@ -277,7 +278,7 @@ async def test_only_plain_requests_are_passed_on(here: Gate) -> None:
     ):
         reader, writer = await asyncio.open_unix_connection(str(here.socket))
         writer.write(request)
-        answer = await asyncio.wait_for(reader.read(), 5)
+        answer = await asyncio.wait_for(reader.read(), PATIENCE)
         assert answer.split()[1][:1] == b"4", request
         writer.close()
     assert here.provider.seen == []
@@ -290,9 +291,9 @@ async def test_a_client_may_ask_before_it_sends_a_body(here: Gate) -> None:
         b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\n"
         b"Content-Length: %d\r\n\r\n" % len(body)
     )
-    assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)).startswith(b"HTTP/1.1 100 ")
+    assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)).startswith(b"HTTP/1.1 100 ")
     writer.write(body)
-    assert b"200 OK" in await asyncio.wait_for(reader.read(), 5)
+    assert b"200 OK" in await asyncio.wait_for(reader.read(), PATIENCE)
     writer.close()
 
 
@@ -357,10 +358,10 @@ async def test_of_a_stream_that_comes_in_one_piece_only_the_end_waits(tmp_path: 
         body = json.dumps(messages(stream=True)).encode()
         writer.write(b"POST /v1/messages HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         if free:
-            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
-            assert await asyncio.wait_for(reader.readexactly(free), 5) == whole[:free]
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)
+            assert await asyncio.wait_for(reader.readexactly(free), PATIENCE) == whole[:free]
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.read(1), 0.05)
         row.set()
-        assert (await asyncio.wait_for(reader.read(), 5)).endswith(whole[free:])
+        assert (await asyncio.wait_for(reader.read(), PATIENCE)).endswith(whole[free:])
         writer.close()

@@ -11,6 +11,7 @@ import pytest
 
 from doors.gate import event, gate, message, messages, says, stream, streams
 from doors.world import until
+from harness import PATIENCE
 from proctor.words import CallEnd, Source
 
 
@@ -83,7 +84,7 @@ async def test_a_request_that_does_not_go_on_is_closed_unless_the_worker_may_be_
         for _ in range(50):
             made.gateway._sweep()
         with contextlib.suppress(ConnectionError):
-            assert await asyncio.wait_for(reader.read(), 5) == b""
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
         writer.close()
         assert (await made.post(messages()))[0] == 200
 
@@ -104,7 +105,7 @@ async def test_pipelined_requests_are_each_judged(tmp_path: Path) -> None:
     async with gate(tmp_path, says(message())) as made:
         reader, writer = await asyncio.open_unix_connection(str(made.socket))
         writer.write(request() + request() + b"GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        answer = await asyncio.wait_for(reader.read(), 5)
+        answer = await asyncio.wait_for(reader.read(), PATIENCE)
         assert (answer.count(b"HTTP/1.1 200 "), answer.count(b"HTTP/1.1 404 ")) == (2, 1)
         assert len(made.owner.calls) == 2
         writer.close()

@@ -15,6 +15,7 @@ from yarl import URL
 
 from doors.gate import KEY, SSE, event, gate, message, messages, says, stream, streams
 from doors.world import until
+from harness import PATIENCE
 from proctor.doors.gateway import hold
 from proctor.doors.gateway.providers.base import Limited
 from proctor.words import CallEnd, Source
@@ -108,7 +109,7 @@ async def test_little_passes_after_an_answer_s_own_end(tmp_path: Path) -> None:
     async with gate(tmp_path, reply) as made, made.client.post("/v1/messages", json=messages(stream=True)) as answer:
         with pytest.raises(ClientPayloadError):
             await answer.read()
-        await asyncio.wait_for(gone.wait(), 5)
+        await asyncio.wait_for(gone.wait(), PATIENCE)
         (call,) = await made.rows(1)
         assert (call.end, call.output) == (CallEnd.ANSWERED, 7)
 
@@ -156,7 +157,7 @@ async def test_headers_without_an_end_are_cut(tmp_path: Path) -> None:
             for number in range(100):
                 writer.write(b"x%d: %s\r\n" % (number, b"y" * 50_000))
                 await writer.drain()
-            assert await asyncio.wait_for(reader.read(), 5) == b""
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
         except ConnectionError:
             pass
         await until(lambda: not made.gateway.server.all)
@@ -202,7 +203,7 @@ async def test_a_long_answer_that_was_a_connection_s_last_does_not_break_the_gat
         head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
         writer.write(head % len(body) + body)
         await made.rows(1)
-        assert len(await asyncio.wait_for(reader.read(), 5)) > 5_000_000
+        assert len(await asyncio.wait_for(reader.read(), PATIENCE)) > 5_000_000
         await made.gateway.stop()
         writer.close()
 

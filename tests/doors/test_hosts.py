@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from doors.world import HERE, Owner, Street, World, echo, street, until
+from harness import PATIENCE
 from proctor.doors import addresses
 from proctor.doors.hosts import Bounds, environment
 from proctor.doors.network import Internet
@@ -42,7 +43,7 @@ async def test_a_tunnel_carries_bytes_both_ways_until_both_ends_are_done(here: S
     assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 200 Connection established\r\n\r\n"
     writer.write(sent)
     writer.write_eof()
-    assert await asyncio.wait_for(reader.read(), 10) == sent
+    assert await asyncio.wait_for(reader.read(), PATIENCE) == sent
     writer.close()
     assert here.world.connected == [(HERE, 443)]
     assert here.owner.said == ["host door: CONNECT example.org:443: passed"]
@@ -117,7 +118,7 @@ async def test_bodies_stream_both_ways_in_chunks_or_by_their_length(here: Street
         assert b"Transfer-Encoding: chunked" in await reader.readuntil(b"\r\n\r\n")
         assert await reader.readexactly(8) == b"3\r\none\r\n"
         answer_on.set()
-        assert await asyncio.wait_for(reader.read(), 10) == b"3\r\ntwo\r\n0\r\n\r\n"
+        assert await asyncio.wait_for(reader.read(), PATIENCE) == b"3\r\ntwo\r\n0\r\n\r\n"
         writer.close()
 
 
@@ -464,7 +465,7 @@ async def test_a_worker_that_hangs_up_takes_its_connection_to_the_host_along(her
         await over.wait()
         over.clear()
         writer.close()
-        await asyncio.wait_for(over.wait(), 10)
+        await asyncio.wait_for(over.wait(), PATIENCE)
 
 
 async def test_the_real_network_looks_up_and_connects() -> None:
@@ -489,7 +490,7 @@ async def test_few_names_are_looked_up_at_once(monkeypatch: pytest.MonkeyPatch) 
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
-        assert going.wait(10)
+        assert going.wait(PATIENCE)
         at_once -= 1
         return []
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from doors.world import HERE, Owner, World, echo
+from harness import PATIENCE
 from proctor.doors import door
 from proctor.doors.gateway.port import Upstream
 from proctor.doors.gateway.server import Gateway
@@ -99,7 +100,7 @@ class Scene:
         try:
             with contextlib.suppress(ConnectionError):
                 writer.write(data)
-                return await asyncio.wait_for(reader.read(), 10)
+                return await asyncio.wait_for(reader.read(), PATIENCE)
             return b""
         finally:
             writer.close()

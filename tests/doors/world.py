@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from harness import PATIENCE
 from proctor.doors import door
 from proctor.doors.front import Front
 from proctor.doors.gateway.port import Admitted, Denied, Rules, Wanted
@@ -156,7 +157,7 @@ class Street:
                 await writer.drain()
             if end:
                 writer.write_eof()
-            return await asyncio.wait_for(reader.read(), 10)
+            return await asyncio.wait_for(reader.read(), PATIENCE)
         finally:
             writer.close()
 
@@ -183,6 +184,6 @@ async def street(folder: Path, owner: Owner, world: World, bounds: Bounds | None
 
 async def until(condition: Callable[[], object]) -> None:
     """Waits, giving way to everything else each time, until the condition holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.001)

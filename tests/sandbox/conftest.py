@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import Completed, run
@@ -17,7 +18,7 @@ from proctor.sandbox.running import Backend
 Shell = Callable[..., tuple[int | None, str]]
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "the condition did not come"
@@ -61,7 +62,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 def attempt(tmp_path: Path) -> Callable[..., Completed]:
     """Runs a command to its end; its output is in the file `said` of the test's folder."""
 
-    def go(backend: Backend, policy: Policy, *argv: str, timeout: float = 60, limit: int = 1 << 20) -> Completed:
+    def go(backend: Backend, policy: Policy, *argv: str, timeout: float = PATIENCE, limit: int = 1 << 20) -> Completed:
         return run(backend, argv, policy, timeout, tmp_path / "said", limit)
 
     return go

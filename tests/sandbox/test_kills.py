@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.sandbox import groups, kill
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.running import PIPE, Backend, Running
@@ -132,8 +133,8 @@ wait()
     assert process.stdout.readline() == b"there\n"
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    wait_for(lambda: not started_by(process.pid), 10)
-    wait_for(lambda: not groups_of(process.pid), 10)
+    wait_for(lambda: not started_by(process.pid))
+    wait_for(lambda: not groups_of(process.pid))
     assert not os.listdir(scratch)
 
 
@@ -143,7 +144,7 @@ def test_a_sandbox_goes_with_the_thread_that_started_it_and_has_no_result(bwrap:
     thread.start()
     thread.join()
     with started[0] as running:
-        assert not running.wait(20).ran
+        assert not running.wait(PATIENCE).ran
 
 
 def test_the_thread_of_an_executor_stays_and_so_does_what_it_started(bwrap: Backend, policy: Policy) -> None:
@@ -205,4 +206,4 @@ def test_two_at_once_see_nothing_of_each_other(bwrap: Backend, policy: Policy, t
         one.freeze()
         assert one.frozen
         with bwrap.launch(["true"], Policy(other)) as three:
-            assert three.wait(20).code == 0, "what is frozen holds up nobody"
+            assert three.wait(PATIENCE).code == 0, "what is frozen holds up nobody"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.sandbox import kill
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
@@ -88,14 +89,14 @@ def stands_still(policy: Policy) -> bool:
 )
 def test_the_exit_code_arrives(backend: Backend, policy: Policy, script: str, code: int, number: int | None) -> None:
     with start(backend, policy, "sh", "-c", script) as running:
-        result = running.wait(20)
+        result = running.wait(PATIENCE)
         assert (result.code, result.signal, result.ran) == (code, number, True)
         assert running.poll() == running.kill() == result
 
 
 def test_a_command_that_does_not_exist_has_no_result(backend: Backend, policy: Policy) -> None:
     with start(backend, policy, "/no/such/program") as running:
-        result = running.wait(20)
+        result = running.wait(PATIENCE)
         assert (result.code, result.ran) == (None, False)
         assert b"No such file" in line(running)
 
@@ -133,7 +134,7 @@ def test_nothing_a_command_started_is_alive_after_it_was_killed(backend: Backend
 
 def test_nothing_is_alive_after_a_normal_end(backend: Backend, policy: Policy) -> None:
     with start(backend, policy, "sh", "-c", f"{DAEMON}; while ! [ -s counter ]; do :; done") as running:
-        assert running.wait(20).code == 0
+        assert running.wait(PATIENCE).code == 0
         assert stands_still(policy)
 
 
@@ -241,8 +242,8 @@ sys.stdin.read()
     assert left == ([".scratch"] if kind == "weak" else []), "what is in use is held against every sweep"
     process.kill()
     process.communicate()
-    wait_for(lambda: not alive(members), 5)
-    wait_for(lambda: not os.listdir(scratch), 5)
+    wait_for(lambda: not alive(members))
+    wait_for(lambda: not os.listdir(scratch))
     assert stands_still(policy)
 
 
@@ -265,7 +266,7 @@ while True: backend.launch(["sh", "-c", {COUNT!r}], policy)
         process.kill()
         process.communicate()
     time.sleep(0.2)  # what had just been started may not be visible before
-    wait_for(lambda: not any(map(_tagged, tags)), 10)
+    wait_for(lambda: not any(map(_tagged, tags)))
     assert stands_still(policy)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.sandbox import cgroup, groups, kill
 from proctor.sandbox.policy import MIB, Limits, Policy
 from proctor.sandbox.running import PIPE, Backend, Exit
@@ -52,7 +53,7 @@ def ended(backend: Backend, policy: Policy, program: str, limits: Limits = LIMIT
     with backend.launch(argv, replace(policy, limits=limits), stdout=PIPE, stderr=subprocess.STDOUT) as running:
         assert running.stdout is not None
         said = running.stdout.read().decode()
-        return running.wait(30), said
+        return running.wait(PATIENCE), said
 
 
 def test_what_binds_is_said(backend: Backend, policy: Policy) -> None:
@@ -94,7 +95,7 @@ def test_memory_is_bound_for_one_process(backend: Backend, policy: Policy) -> No
 def test_a_file_has_a_greatest_size_and_who_goes_beyond_is_told_so(backend: Backend, policy: Policy) -> None:
     program = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('big', 'wb').write(bytes(3 << 20))"
     with backend.launch([sys.executable, "-c", program], replace(policy, limits=LIMITS)) as running:
-        result = running.wait(30)
+        result = running.wait(PATIENCE)
         assert result.signal == signal.SIGXFSZ
         assert running.bounds.exceeded(result.signal) == "a file grew beyond 2M (limits.file_size)"
     assert (policy.workspace / "big").stat().st_size <= 2 * MIB
@@ -143,7 +144,7 @@ def ours() -> list[str]:
 
 def test_no_group_is_left(backend: Backend, policy: Policy) -> None:
     with backend.launch(["true"], policy) as running:
-        running.wait(20)
+        running.wait(PATIENCE)
         assert not ours()
     running = backend.launch(["sleep", "1000"], policy)
     assert bool(ours()) is (running.bounds.held != () and "cgroup" in running.bounds.held[0])
@@ -185,7 +186,7 @@ def test_what_a_dead_maker_left_is_ended_and_removed(tmp_path: Path) -> None:
             Path(folder, "cgroup.procs").write_text(str(process.pid))
         assert group.remove()
         groups.sweep(kill.lives)
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(PATIENCE) == -signal.SIGKILL
         wait_for(lambda: not any(map(os.path.exists, stale)))
     assert all(map(os.path.exists, kept.folders))
     assert kept.remove()
@@ -247,7 +248,7 @@ def test_threads_that_start_at_once_stay_out_of_each_other_s_groups(bwrap: Backe
             with bwrap.launch(["cat", "/proc/self/cgroup"], policy, stdout=PIPE) as running:
                 assert running.stdout is not None
                 said = running.stdout.read().decode()
-                running.wait(20)
+                running.wait(PATIENCE)
                 return tuple(line for line in said.splitlines() if line.count("proctor-") > 1)
 
         assert not any(pool.map(start, range(40)))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness import PATIENCE
 from proctor.sandbox import manager
 
 RETURN, ERROR, SIGNAL = 2, 3, 4
@@ -104,7 +105,7 @@ def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bus]:
     yield stand
     server.close()
     for thread in threads:
-        thread.join(5)
+        thread.join(PATIENCE)
 
 
 def _fields(reader: Reader) -> list[tuple[int, Any]]:

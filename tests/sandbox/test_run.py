@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import Completed, run
 from proctor.sandbox.running import Backend
@@ -92,12 +93,12 @@ def foreground(request: pytest.FixtureRequest, workspace: Path) -> Callable[...,
 
 
 def test_streams_and_exit_status_are_passed_through(foreground: Callable[..., subprocess.Popen[str]]) -> None:
-    out, err = (process := foreground("sh", "-c", "cat; echo bad >&2; exit 9")).communicate("given", timeout=30)
+    out, err = (process := foreground("sh", "-c", "cat; echo bad >&2; exit 9")).communicate("given", timeout=PATIENCE)
     assert (process.returncode, out, err) == (9, "given", "bad\n")
 
 
 def test_a_command_that_is_not_there_is_refused_in_our_words(foreground: Callable[..., subprocess.Popen[str]]) -> None:
-    _, err = (process := foreground("no-such-program")).communicate(timeout=30)
+    _, err = (process := foreground("no-such-program")).communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert err.strip() == "proctor: no-such-program: not found inside the sandbox, or not a program"
 
@@ -108,7 +109,7 @@ def test_termination_ends_a_command_that_ignores_it(
     process = foreground("sh", "-c", "trap '' TERM HUP INT; touch begun; while :; do touch beat; sleep 0.01; done")
     wait_for((workspace / "beat").exists)
     process.terminate()
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGTERM
     (workspace / "beat").unlink()
     time.sleep(0.05)
@@ -119,7 +120,7 @@ def test_an_interrupt_reaches_the_command(foreground: Callable[..., subprocess.P
     process = foreground("sh", "-c", "trap 'echo interrupted; exit 5' INT; touch begun; while :; do sleep 0.05; done")
     wait_for((workspace / "begun").exists)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=10)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (5, "interrupted\n")
 
 
@@ -138,7 +139,7 @@ def test_it_ends_with_the_program_that_started_it(workspace: Path) -> None:
         time.sleep(0.05)
         return not (workspace / "beat").exists()
 
-    wait_for(silent, 5)
+    wait_for(silent)
 
 
 def test_a_policy_that_cannot_be_kept_runs_nothing(bwrap: Backend, policy: Policy, tmp_path: Path) -> None:
@@ -157,4 +158,4 @@ def test_what_watches_over_a_command_can_end_it(workspace: Path) -> None:
     """
     script = f"import contextlib\n{textwrap.dedent(watched)}\n{SUPERVISOR.replace('1])', '1], watch=watch)')}"
     argv = [sys.executable, "-c", script, "bwrap", workspace, "sleep", "60"]
-    assert subprocess.run(argv, timeout=30, check=False).returncode == 128 + signal.SIGKILL
+    assert subprocess.run(argv, timeout=PATIENCE, check=False).returncode == 128 + signal.SIGKILL

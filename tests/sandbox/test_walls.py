@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.errors import Unrecoverable, UsageError
 from proctor.sandbox import host
 from proctor.sandbox.bwrap import Bubblewrap
@@ -318,7 +319,7 @@ def test_the_listener_inside_is_served_from_outside(bwrap: Backend, policy: Poli
             connection.send(b"from out")
         assert running.stdout is not None
         assert running.stdout.read() == b"from out\n"
-        assert running.wait(10).code == 0
+        assert running.wait(PATIENCE).code == 0
 
 
 def test_the_door_can_be_used_and_not_changed(shell: Shell, tmp_path: Path) -> None:
@@ -386,5 +387,5 @@ def test_a_sandbox_that_fails_while_it_is_built_runs_nothing(bwrap: Backend, pol
     impossible = replace(policy, readonly=((Path("/etc"), Path("/usr/no/where")),), listen=True)
     for _ in range(5):  # it may fail before or after it was let go
         with contextlib.suppress(Unrecoverable), bwrap.launch(["touch", "made"], impossible) as running:
-            assert not running.wait(20).ran
+            assert not running.wait(PATIENCE).ran
     assert not (policy.workspace / "made").exists()

@@ -63,7 +63,7 @@ def test_it_runs_by_itself_after_the_first_verified_task_in_idle_time_and_ends_w
     supervisor = workspace.supervisor()
     assert supervisor
     os.kill(supervisor, signal.SIGKILL)
-    wait_until(lambda: not workspace.processes(), "nothing alive", 20)
+    wait_until(lambda: not workspace.processes(), "nothing alive")
     made = set(os.listdir(tempfile.gettempdir())) - before
     assert not [name for name in made if name.startswith("proctor-audit-")]
 

@@ -6,16 +6,13 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
-from harness import Workspace
-from harness import wait_until as wait
+from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import IterationEnd, RequestKind, TamperKind, TaskStatus
 
-wait_until = partial(wait, seconds=30)
 Make = Callable[..., Workspace]
 
 
@@ -35,7 +32,7 @@ def prepared(sample: Make, worker: str, *checks: str, protect: str = "tools/", s
 
 
 def gone(workspace: Workspace) -> None:
-    wait_until(lambda: not workspace.supervisor(), "the end of the session", seconds=60)
+    wait_until(lambda: not workspace.supervisor(), "the end of the session")
 
 
 def finishes(workspace: Workspace) -> None:

@@ -94,7 +94,7 @@ def test_kills_leave_each_task_one_commit(sample: Make, kills: int) -> None:
         wait_until(lambda n=number: len(workspace.rows("task_done")) >= n, "a verified task")
         if pid := workspace.supervisor():
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not workspace.processes(), "nothing alive", 20)
+        wait_until(lambda: not workspace.processes(), "nothing alive")
     code, output = workspace.finish("--yes")
     assert code == 0, output
     assert trailers(work, "Task") == ["1", "2", "3", "4", "5"]

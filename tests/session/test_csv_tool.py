@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness import Workspace, wait_until
+from harness import PATIENCE, Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.supervisor.client import Client
 from proctor.words import CheckpointKind, RequestOutcome, SessionStatus, TaskStatus, Verdict
@@ -31,7 +31,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, 
             run = workspace.start("--json")
             state = wait_until(lambda: (s := workspace.state()) and s.open_requests and s, "a request")
             workspace.proctor("deny", "--id", str(state.open_requests[0].id), "--reason", "not today", check=True)
-            output, _ = run.communicate(timeout=120)
+            output, _ = run.communicate(timeout=PATIENCE)
             assert run.returncode == 0, output
             yield workspace, output
         finally:
@@ -126,7 +126,7 @@ def test_the_follower_may_die_a_second_supervisor_is_refused_and_a_sigkilled_one
     with Client(workspace.path) as client:
         order = client.order("stop")
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not workspace.processes(), "nothing alive", 10)
+    wait_until(lambda: not workspace.processes(), "nothing alive")
     assert workspace.status()["status"] == "interrupted"
     code, output = workspace.finish("--yes")
     assert code == 0, output
@@ -146,7 +146,7 @@ def test_stop_ends_the_session_no_rollback_touches_the_contract_and_run_goes_on_
     wait_until(lambda: workspace.live("worker").get("alive") and workspace.rows("task_done"), "a worker after a task")
     stopped = workspace.proctor("stop")
     assert stopped.returncode == 0, stopped.stderr
-    run.communicate(timeout=30)
+    run.communicate(timeout=PATIENCE)
     assert run.returncode == 130
     assert workspace.processes() == []
     before = verified(workspace)

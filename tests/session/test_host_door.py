@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Workspace, wait_until
+from harness import PATIENCE, Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import RequestKind, RequestOutcome
 
@@ -123,7 +123,7 @@ def test_hosts_are_asked_for_and_the_key_is_left_nowhere(
     child = work.start()
     answered(work, "approve", "host asked.invalid:80")
     answered(work, "deny", "host refused.invalid:80")
-    printed, _ = child.communicate(timeout=60)
+    printed, _ = child.communicate(timeout=PATIENCE)
     assert child.returncode == 0, printed
     assert Echo.served == [f"Bearer {KEY}"] * 2
 

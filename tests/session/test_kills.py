@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness import Workspace, wait_until
+from harness import PATIENCE, Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.supervisor.client import Client
 from proctor.words import Dimension, SessionStatus, Step
@@ -42,7 +42,7 @@ def one_session(workspace: Workspace, chance: random.Random, killed: Counter[Ste
         if not killed_at(workspace, step, jitter):
             break
         killed[step] += 1
-        wait_until(lambda: not workspace.processes(), "nothing alive", 20)
+        wait_until(lambda: not workspace.processes(), "nothing alive")
         spent = never_lower(workspace, spent)
     run = workspace.start("--yes")
     output, _ = run.communicate(timeout=180)
@@ -75,7 +75,7 @@ def killed_at(workspace: Workspace, step: Step, jitter: float) -> bool:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return False
-    run.wait(timeout=30)
+    run.wait(timeout=PATIENCE)
     return workspace.status()["status"] == "interrupted"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Workspace, wait_until
+from harness import PATIENCE, Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import ExitCode, RequestKind, SessionStatus
 
@@ -45,7 +45,7 @@ def test_many_are_asked_about_and_no_worker_starts_before_the_answer(store: Work
     assert shared(store) == 1_001
     store.proctor(answer, "--id", str(request.id), check=True)
     if answer == "deny":
-        assert store.supervisors[-1].wait(60) == ExitCode.REQUEST_OPEN
+        assert store.supervisors[-1].wait(PATIENCE) == ExitCode.REQUEST_OPEN
         state = store.state()
         assert state
         assert (state.status, state.why) == (SessionStatus.PARKED, "links")

@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
-from harness import Workspace
-from harness import wait_until as wait
-
-wait_until = partial(wait, seconds=30)
+from harness import Workspace, wait_until
 
 
 def test_every_verb_about_checkpoints_answers_while_a_worker_runs(sample: Callable[..., Workspace]) -> None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-from harness import Workspace
-from harness import wait_until as wait
+from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import Certainty, SessionStatus
-
-wait_until = partial(wait, seconds=30)
 
 
 def test_an_asked_checkpoint_says_when_it_was_kept_and_when_it_was_confirmed(sample: Callable[..., Workspace]) -> None:

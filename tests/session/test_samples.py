@@ -46,7 +46,7 @@ def test_plateau_fires_also_when_the_supervisor_was_killed_between_iterations(sa
     pid = workspace.supervisor()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not workspace.processes(), "nothing alive", 20)
+    wait_until(lambda: not workspace.processes(), "nothing alive")
     code, output = workspace.finish()
     assert code == 4, output
     counted = [
@@ -138,7 +138,7 @@ def test_restless_stands_still_while_a_request_waits(sample: Make, seconds: int)
     assert workspace.live("worker")["alive"], "a rollback that would change nothing costs no worker"
     assert workspace.proctor("approve", "--id", str(state.open_requests[0].id)).returncode == 0
     wait_until(lambda: (s := workspace.state()) and s.status is SessionStatus.DONE, "the end")
-    wait_until(lambda: not workspace.processes(), "nothing alive", 20)
+    wait_until(lambda: not workspace.processes(), "nothing alive")
 
 
 def state_letter(pid: int) -> str:

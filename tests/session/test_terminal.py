@@ -81,7 +81,7 @@ class Terminal:
         self._run("kill-server", check=False)
 
     def shows(self, *words: str) -> None:
-        wait_until(lambda: all(word in self.text() for word in words), f"{words} on the screen", 60)
+        wait_until(lambda: all(word in self.text() for word in words), f"{words} on the screen")
 
     def _run(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         return subprocess.run([*self._tmux, *words], capture_output=True, text=True, check=check)

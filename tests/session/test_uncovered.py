@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
-from harness import Workspace
-from harness import wait_until as wait
+from harness import Workspace, wait_until
 from proctor.journal import events as ev
 from proctor.words import IterationEnd, RequestKind, SessionStatus
 
-wait_until = partial(wait, seconds=30)
 Make = Callable[..., Workspace]
 
 HOSTILE = """\

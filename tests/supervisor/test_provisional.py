@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.checkpoint.repository import Store
 from proctor.errors import Unrecoverable
 from proctor.journal import events as ev
@@ -168,4 +169,4 @@ def test_a_confirmation_changes_its_checkpoint_alone(journal: Journal) -> None:
 
 async def test_packing_in_idle_time_leaves_a_busy_timeline_alone(timeline: Timeline) -> None:
     async with timeline.still():
-        assert not await asyncio.wait_for(timeline.pack(), 20)
+        assert not await asyncio.wait_for(timeline.pack(), PATIENCE)

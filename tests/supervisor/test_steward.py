@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from harness import PATIENCE
 from proctor.contract.load import load
 from proctor.doors.gateway.port import Admitted, Denied, Upstream, Wanted
 from proctor.journal import events as ev
@@ -141,7 +142,7 @@ async def test_rows_that_come_while_others_are_written_are_written_together_and_
     def slow(*rows: ev.Event) -> None:
         written.append(len(rows))
         loop.call_soon_threadsafe(begun.set)
-        disk.wait(5)
+        disk.wait(PATIENCE)
         commit(*rows)
 
     session.journal.commit = slow  # type: ignore[method-assign]

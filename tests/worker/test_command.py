@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness import PATIENCE
 from proctor.doors import door as doors
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
@@ -35,7 +36,7 @@ def lines_of(workspace: Path, *, terminal: bool) -> list[tuple[str, bytes]]:
             on_line=lambda source, line, _: found.append((source, line)),
             on_exit=over.set,
         )
-        await asyncio.wait_for(over.wait(), 30)
+        await asyncio.wait_for(over.wait(), PATIENCE)
         await worker.close()
         worker.release()
         door.remove()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness import PATIENCE
 from proctor.doors import door as doors
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import DOOR, Policy
@@ -93,7 +94,7 @@ class Run:
             grace=self.grace,
         )
         try:
-            await asyncio.wait_for(over.wait(), 30)
+            await asyncio.wait_for(over.wait(), PATIENCE)
         finally:
             self.code = (await self.worker.close()).code
             self.worker.release()

@@ -165,6 +165,11 @@ class Manifest:
         )
 
     @property
+    def hollow(self) -> frozenset[bytes]:
+        """Folders that hold no file, and those above them."""
+        return self.empty.union(*map(parents, self.empty))
+
+    @property
     def odd_files(self) -> set[bytes]:
         """The files of which something is said, and perhaps some folders."""
         return {*self.modes, *self.links, *self.attributes}

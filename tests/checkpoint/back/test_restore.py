@@ -244,6 +244,26 @@ def test_a_folder_that_is_empty_now_is_filled_by_a_chosen_path(store: Store, wor
     assert photograph(inner) == seen
 
 
+@pytest.mark.parametrize("stood", ["other", "hollow"])
+def test_a_folder_that_is_emptied_before_it_is_filled_keeps_its_mode(store: Store, work: Path, stood: str) -> None:
+    (work / "place/hollow").mkdir(parents=True)
+    (work / "place").chmod(0o701)
+    before, seen = store.snapshot("c1"), photograph(work)
+    (work / "place/hollow").rmdir()
+    (work / "place" / stood).symlink_to("nowhere")
+    store.restore(store.snapshot("c2").commit, before.commit)
+    assert photograph(work) == seen
+
+
+def test_an_empty_folder_that_another_takes_the_place_of_leaves_the_mode_above(store: Store, work: Path) -> None:
+    (work / "place/one").mkdir(parents=True)
+    (work / "place").chmod(0o701)
+    before, seen = store.snapshot("c1"), photograph(work)
+    (work / "place/one").rename(work / "place/other")
+    store.restore(store.snapshot("c2").commit, before.commit)
+    assert photograph(work) == seen
+
+
 def test_what_is_written_after_the_safety_checkpoint_stops_the_rollback(store: Store, work: Path) -> None:
     before = store.snapshot("c1")
     write(work / "README", "changed\n")

@@ -100,14 +100,9 @@ def _mounts(git: Git, goal: Goal) -> dict[bytes, str]:
     mounts = mounts_below(git.top)
     if not mounts:
         return {}
-    before = _folders(git, goal.present.files, goal.present.manifest.empty)
-    after = _folders(git, goal.coming.files, goal.coming.manifest.empty)
+    before, after = (folders_of(git, held.files) | held.manifest.hollow for held in (goal.present, goal.coming))
     going = (before - after) | {delta.path for delta in goal.deltas} | in_the_way(git, goal)
     return dict.fromkeys(mounts & going, "something is mounted there; unmount it first")
-
-
-def _folders(git: Git, files: str, empty: Collection[bytes]) -> set[bytes]:
-    return folders_of(git, files).union(empty, *map(parents, empty))
 
 
 # --- names that differ in case only ---------------------------------------------------------------

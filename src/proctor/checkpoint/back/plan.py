@@ -199,14 +199,13 @@ def in_the_way(git: Git, goal: Goal) -> set[bytes]:
     """What is in no checkpoint and stands where something is to come, once empty folders are gone; folders whole
     unless a file lies in them that git takes away."""
     gone, empty = goal.gone | goal.present.manifest.fifos.keys(), goal.coming.manifest.empty
-    hollow = goal.present.manifest.empty
-    known = hollow.union(*map(parents, hollow))
+    hollow = goal.present.manifest.hollow
     found = {path + b"/.git" for path in goal.leaving if _exists(git, path + b"/.git")}
     folders = {parent for path in (*goal.new, *empty) for parent in parents(path)} | empty
     found |= {path for path in reached(git.top, folders - gone) if _exists(git, path) and not is_folder(_at(git, path))}
     for path in reached(git.top, goal.new):
         if not is_inside(path, found) and _exists(git, path):
-            found |= _all_but(git, gone, known, path)
+            found |= _all_but(git, gone, hollow, path)
     return {path for path in found if not is_inside(path, found)}
 
 

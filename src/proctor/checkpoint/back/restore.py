@@ -194,7 +194,7 @@ class Restorer:
                 os.unlink(self._place(path))
         self._clear_way(goal, shelf, parked)
         if goal.present.files != goal.coming.files:
-            bring(self._git, goal.deltas, then.modes, then.empty)
+            bring(self._git, goal.deltas, then.modes, then.hollow)
         if gone := {path for path in goal.gone if home.holds(path)}:
             self._tree.release(gone)  # what comes back to their places is in no checkpoint
         make_folders(top, then.empty, umask)
@@ -208,7 +208,7 @@ class Restorer:
     def _clear_way(self, goal: Goal, shelf: Shelf, parked: list[bytes]) -> None:
         """Remove folders that are empty and not wanted; move aside what is in no checkpoint and in the way."""
 
-        wanted = goal.coming.manifest.empty
+        wanted = goal.coming.manifest.hollow
         for path in sorted(in_the_way(self._git, goal)):
             shelf.park(path)
             parked.append(path)
