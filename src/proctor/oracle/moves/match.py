@@ -272,7 +272,7 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
     """Whether nothing beside a test makes another one of it, and nothing is gone that it needs."""
     names = known.beside()
     had = {beside.pieces for beside in module.beside}
-    used = {*one.test.words, *one.test.leans, *one.test.region.name.split(".")}
+    own, used = set(one.test.region.name.split(".")), {*one.test.words, *one.test.leans}
     spare, kept, frail = [], list[Beside](), set[str]()
     for new in one.module.beside:
         if new.pieces in had or any(
@@ -293,7 +293,8 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
     def is_harmless(new: Beside) -> bool:
         bent = new.words & frail or any(what in values and by not in calls for what, by in uses.handed(new))
         is_plain = new.plain and (new.test == one.test.region.name or not bent)
-        return not new.gives & used and (is_plain or (new.pieces in stood and bool(new.test or not new.words & used)))
+        hides = new.gives & (used if new.test and one.test.region.name.startswith(new.test) else used | own)
+        return not hides and (is_plain or (new.pieces in stood and bool(new.test or not new.words & used)))
 
     return all(map(is_harmless, spare)) and _has_all(old, module, one.module, names)
 

@@ -14,6 +14,7 @@ from proctor.oracle.gaming.regions import Region
 from proctor.oracle.gaming.syntax import FUNCTIONS, Function, dotted, parsed
 from proctor.oracle.moves import plain, pyrows
 from proctor.oracle.moves.bodies import MOST_ROWS, NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
+from proctor.oracle.moves.pywords import unworded
 from proctor.oracle.moves.trees import Tree
 
 _LOCAL = frozenset({"tmp_path", "monkeypatch", "capsys", "capfd", "caplog", "tmpdir", "recwarn"})
@@ -223,7 +224,10 @@ def _test(file: _File, name: str, node: Function, classes: Sequence[ast.ClassDef
     given = set(rows[0]) if rows else set()
     bare = [one for one in fixtures if one.arg not in given]
     writer = _Writer(known, path=file.path)
-    head = [piece for one in classes for piece in _of_class(one, file)]
+    is_plain = isinstance(node, ast.FunctionDef) and not any(
+        isinstance(one, ast.Yield | ast.YieldFrom) for one in scope
+    )
+    head = [piece for one in classes for piece in _of_class(one, file, "unittest.TestCase" if is_plain else "")]
     head += [piece for mark in marks if not plain.is_sorting(mark, file.bound) for piece in writer.write(mark)]
     leans |= {plain.target(mark, file.bound) for mark in marks}
     head += [(NAME, one) for one in sorted(one.arg for one in bare)]
@@ -247,9 +251,11 @@ def _of_signature(node: Function, bound: Mapping[str, str]) -> Iterator[ast.AST]
             yield one
 
 
-def _of_class(node: ast.ClassDef, file: _File) -> Iterator[Piece]:
+def _of_class(node: ast.ClassDef, file: _File, without: str = "") -> Iterator[Piece]:
+    """What a class is to its tests; `without` is a base that makes no difference to them."""
     writer = _Writer(file.bound, path=file.path)
-    for part in (*node.decorator_list, *node.bases, *node.keywords):
+    bases = [one for one in node.bases if not without or plain.target(one, file.bound) != without]
+    for part in (*node.decorator_list, *bases, *node.keywords):
         yield from writer.write(part)
     for one in node.body:
         is_test = isinstance(one, FUNCTIONS) and one.name.startswith("test")
@@ -265,7 +271,7 @@ def _run(
     """The statements of a test with the values of a row; what is only named to be used once in the next statement
     stands there."""
     writer = _Writer(known, dict(row), file.path)
-    said = _without_imports([one for one in body if not plain.is_idle(one)], file.path, local)
+    said = _without_imports([unworded(one) for one in body if not plain.is_idle(one)], file.path, local)
     stored, loaded = Counter[str](), Counter[str]()
     for name in (part for top in said for part in ast.walk(top) if isinstance(part, ast.Name)):
         (loaded if isinstance(name.ctx, ast.Load) else stored)[name.id] += 1
@@ -354,6 +360,7 @@ class _Writer:
             yield from self._parts(node)
 
     def _parts(self, node: ast.AST) -> Iterator[Piece]:
+        node = unworded(node)
         yield SIGN, f"({type(node).__name__}"
         for field, value in ast.iter_fields(node):
             for one in value if isinstance(value, list) else [value]:

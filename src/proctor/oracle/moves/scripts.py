@@ -11,7 +11,7 @@ from proctor.oracle.gaming.change import Language, is_test
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.regions import Region, regions
 from proctor.oracle.gaming.tokens import Token, closing, lexed
-from proctor.oracle.moves import calm, groups, rust, tables
+from proctor.oracle.moves import calm, groups, rust, tables, words
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Piece, Statement, Test
 from proctor.oracle.moves.groups import Level
 from proctor.oracle.moves.spelled import spelled
@@ -249,8 +249,11 @@ def _is_function(said: Sequence[Token]) -> bool:
 
 def _test(file: _File, region: Region, places: Sequence[Level]) -> Test:
     bound = file.bound
-    before, parameters, body = _parts(region)
+    before, parameters, inner = _parts(region)
     own = calm.own_names(region.tokens)
+    others = {name for name, leads in bound.items() if "testify" not in leads}
+    theirs = {*own, *(file.shadowed if region.language is Language.SCRIPT else others)}
+    body: Sequence[Token] = words.unworded(inner, theirs)
     ids, of_rows = 1, None
     if region.language is Language.SCRIPT:
         rows = tables.each(before, parameters)
@@ -259,7 +262,7 @@ def _test(file: _File, region: Region, places: Sequence[Level]) -> Test:
             of_rows = [(body, row) for row in rows]
         of_rows = of_rows or tables.looped(list(split(body)))
     elif region.language is Language.GO:
-        body = tables.without_messages(body, parameters)
+        body = words.without_messages(body, parameters)
         of = _testing(parameters)
         said = [one for one in split(body) if tables.texts(one) != [of, ".", "Parallel", "(", ")"]]
         of_rows = tables.ranged(said, of)
@@ -305,7 +308,9 @@ def _parts(region: Region) -> tuple[Sequence[Token], Sequence[Token], Sequence[T
         start = opened
     opening = next((n for n in range(start, end) if tokens[n].text == "{"), end)
     last = closing(tokens, opening) if opening < end else end
-    given = [one for one in (*tokens[name + 1 : opening], *tokens[last:]) if one.text not in ("=>", ",")]
+    said = tables.texts(tokens[opening:last])
+    form = ("=>", ",") if "this" in said or "arguments" in said else ("=>", ",", "function")
+    given = [one for one in (*tokens[name + 1 : opening], *tokens[last:]) if one.text not in form]
     return before, given, tokens[opening + 1 : last - 1]
 
 

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from proctor.oracle.gaming.tokens import Token, closing
-from proctor.oracle.moves import calm
 from proctor.oracle.moves.bodies import MOST_ROWS
 
 Tokens = Sequence[Token]
 Row = Mapping[str, Tokens]
 """What stands for a name, or for a field of one (`c.want`)."""
-_FAILS = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
 
 
 def texts(tokens: Tokens) -> list[str]:
@@ -129,33 +127,6 @@ def _keyed(tokens: Tokens) -> dict[str, Tokens]:
 
 
 # --- Go -------------------------------------------------------------------------------------------
-
-
-def without_messages(body: Tokens, parameters: Tokens) -> list[Token]:
-    """A Go test without the words that it fails with."""
-    known = _testing([*parameters, *body])
-    found: list[Token] = []
-    at = 0
-    while at < len(body):
-        said, begins = texts(body[at : at + 4]), not found or found[-1].text in ("{", "}", ";", ":")
-        found.append(body[at])
-        at += 1
-        if begins and said[0] in known and said[1:2] == ["."] and said[2] in _FAILS and said[3:] == ["("]:
-            line = body[at].line
-            found += [Token(text, text, line) for text in (".", "Fatal", "(", ")")]
-            at = closing(body, at + 2)
-    return found
-
-
-def _testing(tokens: Tokens) -> set[str]:
-    """The names that are parameters of Go's `testing` and nothing else."""
-    words = texts(tokens)
-    typed = {False: set[str](), True: set[str]()}
-    for at in range(1, len(tokens)):
-        if words[at] == "*" or (tokens[at].is_word and tokens[at].line == tokens[at - 1].line):
-            begin = at + (words[at] == "*")
-            typed[words[begin : begin + 2] == ["testing", "."]].add(words[at - 1])
-    return typed[True] - typed[False] - calm.own_names(tokens) - {*calm.assigned(tokens)}
 
 
 def ranged(body: Sequence[Tokens], of: str) -> list[tuple[Tokens, Row]] | None:
