@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proctor.journal.events import CheckFact
+from proctor.oracle import bench
 from proctor.oracle.check import Judgement, baseline_verdict, compare, judge, load_judgement
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Limits, Policy
@@ -302,3 +304,32 @@ def test_a_module_called_like_one_of_pythons_library_runs_with_the_tests_and_not
     project.write("html.py", "def add(a, b): return a + b\n")
     project.write("calc.py", "from html import add\n")
     assert project.judge(PYTEST).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo b > zz/expected.txt", "mv zz old; mkdir zz; echo b > zz/expected.txt", "ln -sf b zz/expected.txt"],
+)
+def test_a_frozen_file_that_has_no_wall_around_it_is_looked_at_after_the_check(
+    project: Project, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(bench, "_PROTECTED", 1)
+    project.write("conftest.py", "")
+    project.write("zz/expected.txt", "a\n")
+    project.write("tests/golden/expected.txt", "")
+    run = ("sh", "-c", f"{command}; echo b > b; diff b zz/expected.txt || true")
+    frozen = project.freeze("tests", checks=[("diff", "tests/expected.txt", "zz/expected.txt")])
+    project.frozen = replace(frozen, items=tuple(replace(item, declared=False) for item in frozen.items))
+    judgement = project.judge(run)
+    assert judgement.reason == "exit code 0, but zz/expected.txt was rewritten while the check ran"
+    assert project.judge(("sh", "-c", "cat zz/expected.txt; touch zz/new; mkdir made")).verdict is Verdict.PASSED
+
+
+def test_what_checks_name_gets_a_wall_before_what_is_found(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "_PROTECTED", 1)
+    project.write("conftest.py", "")
+    project.write("zz/verify.sh", "echo true > zz/verify.sh\n")
+    run = ("sh", "zz/verify.sh")
+    project.freeze(checks=[run])
+    judgement = project.judge(run)
+    assert "read-only" in project.log(judgement).lower()

@@ -8,6 +8,7 @@ timeout, an output file of bounded size.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -28,10 +30,10 @@ from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Page
 from proctor.oracle import made, rules, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
-from proctor.oracle.frozen import Frozen
+from proctor.oracle.frozen import Frozen, Item
 from proctor.oracle.rules import Text
 from proctor.oracle.runners import Outcome, Report
-from proctor.oracle.tamper import clear, shadowing, undo
+from proctor.oracle.tamper import clear, differs, shadowing, undo
 from proctor.oracle.toolchains import commands, discovery
 from proctor.oracle.toolchains.commands import Kind, Runner
 from proctor.oracle.watch import files, toolchains
@@ -54,7 +56,7 @@ _GOALS = "goals.mk"
 _REPORT_LIMIT = 32 << 20
 _TAIL = 64 << 10
 _PROTECTED = 200
-"""Frozen files outside the protected folders that get a mount of their own; the others are looked at afterwards."""
+"""Frozen files outside the protected folders that get a mount of their own: those first that checks name."""
 _LIMIT_SIGNALS = (signal.SIGKILL, signal.SIGXCPU, signal.SIGXFSZ)
 _VARIABLES = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1", "CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
 
@@ -129,6 +131,7 @@ class Bench:
         """Run one check to its end and weigh it; what the one before it did to the frozen set is undone."""
         if number > 1:
             undo(self.tree, self._frozen, heed=self._heed)
+        before = self._looks()
         said, output = self._command(check, self._out / f"check-{number}.log")
         if said.verdict is not Verdict.PASSED:
             return said
@@ -141,7 +144,7 @@ class Bench:
             if check.page:
                 log = str(self._out / f"check-{number}.page.log")
                 self._visit(check, check.page, Path(log))
-            if not self._walled and (rewritten := self._rewritten()):
+            if rewritten := self._rewritten(before):
                 raise rules.failed(f"{rewritten} was rewritten while the check ran")
         except rules.Broken as broken:
             why = f"{said.reason}, but {broken}" if said.reason and broken.verdict is Verdict.FAILED else str(broken)
@@ -241,16 +244,29 @@ class Bench:
             chdir=None,
         )
 
-    def _rewritten(self) -> str | None:
-        """A frozen file that a check changed, where no wall kept it from doing so."""
+    def _looks(self) -> dict[Item, tuple[int, ...]]:
+        """How each frozen file looks, without being read: beyond some number no wall is around it, nor is one around a
+        link. The time of an inode's last change cannot be set back."""
+        if not self._walled:
+            return {}
+        items = (item for item in self._frozen.items if discovery.decides_here(item.path))
+        return {item: _look(self.tree / item.path) for item in items}
+
+    def _rewritten(self, before: dict[Item, tuple[int, ...]]) -> str | None:
+        """A frozen file that a check changed, or put another one in the place of."""
+        if self._walled:
+            seen = (item for item, look in before.items() if _look(self.tree / item.path) != look)
+            shared = discovery.is_shared
+            return next((i.path for i in seen if not shared(i.path) or differs(self.tree, i, self._frozen)), None)
         changed = undo(self.tree, self._frozen, heed=self._heed)
         return next((path for path in changed if path in self._frozen.by_path), None)
 
     def _protected(self) -> tuple[str, ...]:
         """What of the copy a check may not write; a link cannot be written, and no sandbox is asked to follow one."""
-        paths = (item.path for item in self._frozen.items if not self._frozen.protects(item.path))
-        loose = sorted(filter(discovery.decides_here, paths), key=discovery.is_shared)
-        names = (*self._frozen.roots, *loose[:_PROTECTED])
+        items = [item for item in self._frozen.items if not self._frozen.protects(item.path)]
+        items.sort(key=lambda item: (not item.declared, discovery.is_shared(item.path)))
+        loose = filter(discovery.decides_here, (item.path for item in items))
+        names = (*self._frozen.roots, *islice(loose, _PROTECTED))
         return tuple(name for name in names if not (self.tree / name).is_symlink())
 
 
@@ -299,6 +315,14 @@ def _weighed(
     if number is not None:
         return Verdict.FAILED, f"died of signal {number} ({signal.strsignal(number) or 'unknown'})"
     return runners.weigh(runner.kind if runner else None, code, report, output[-_TAIL:])
+
+
+def _look(place: Path) -> tuple[int, ...]:
+    """What is another one where something else stands at a place, or the same was written to; () for nothing."""
+    with contextlib.suppress(OSError):
+        status = place.lstat()
+        return status.st_ino, status.st_mode, status.st_size, status.st_ctime_ns
+    return ()
 
 
 def _not_started(error: Exception) -> str:

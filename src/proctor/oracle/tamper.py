@@ -56,7 +56,7 @@ def undo(
             _remove(tree / path)
     items = sorted(frozen.items, key=lambda item: locks.is_lock(item.path))  # a lock follows its manifest
     for item in _each(items, heed):
-        if _differs(tree, item, frozen):
+        if differs(tree, item, frozen):
             if os.path.lexists(tree / item.path) or not is_within(item.path, absent()):
                 changed.add(item.path)
             _lay(tree, item, frozen)
@@ -184,7 +184,7 @@ def is_in_the_way(path: str, frozen: Frozen) -> bool:
     return taken and module not in frozen.modules
 
 
-def _differs(tree: Path, item: Item, frozen: Frozen) -> bool:
+def differs(tree: Path, item: Item, frozen: Frozen) -> bool:
     """Whether what stands in the tree is not what was frozen. Of the mode, only whether it is executable counts:
     a checkpoint keeps no more."""
     if not discovery.on_plain_folders(tree, item.path):
