@@ -108,11 +108,11 @@ def test_what_was_cut_is_marked() -> None:
 )
 def test_megabytes_cost_no_more_than_what_is_shown(piece: str) -> None:
     text = piece * (8_000_000 // len(piece))
-    start = time.perf_counter()
+    start = time.thread_time()
     safe_line(text)
     safe_line(text.encode())
     safe_block(text)
-    assert time.perf_counter() - start < 2
+    assert time.thread_time() - start < 2
 
 
 def test_importing_it_loads_nothing_beyond_the_standard_library() -> None:

@@ -232,7 +232,7 @@ from pathlib import Path
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 with choose("bwrap").launch(["ls", "-R", "/opt"], Policy(Path.cwd()), stdout=1, stderr=2) as one:
-    sys.exit(one.wait(PATIENCE).code)'
+    sys.exit(one.wait(20).code)'
     """.replace("\n        ", "\n")
     own = [] if os.geteuid() == 0 else ["-Ur"]
     done = subprocess.run(

@@ -31,8 +31,8 @@ progress: {checks: [{run: ["true"]}]}
 """
 WAITS = """
 import os, time
-until, said = time.monotonic() + 20, ""
-while time.monotonic() < until and "nice 19" not in said:
+said = ""
+while "nice 19" not in said:
     said = open("/proc/self/autogroup").read() if os.path.exists("/proc/self/autogroup") else "nice 19"
     time.sleep(0.01)
 print(os.sched_getscheduler(0) == os.SCHED_IDLE, os.nice(0), said.split()[-2:], flush=True)
@@ -47,7 +47,7 @@ from proctor.supervisor.auditor import Idle, be_idle
 be_idle()
 workspace, code = Path(sys.argv[1]), sys.argv[2]
 output = workspace.parent / "output"
-run(Idle(choose("bwrap")), ["python", "-c", code], Policy(workspace), 30, output, 1 << 20)
+run(Idle(choose("bwrap")), ["python", "-c", code], Policy(workspace), 600, output, 1 << 20)
 print(output.read_text(), end="")
 """
 
@@ -55,7 +55,7 @@ print(output.read_text(), end="")
 def test_what_a_check_starts_runs_only_when_nothing_else_does(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     command = [sys.executable, "-c", RUNS, str(tmp_path / "w"), WAITS]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, start_new_session=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, start_new_session=True)
     assert done.stdout == "True 19 ['nice', '19']\n", done.stderr
 
 

@@ -335,10 +335,10 @@ def test_a_line_of_megabytes_is_read_and_in_linear_time() -> None:
         "response": {"status": "completed", "usage": {"input_tokens": 1, "output_tokens": 2}},
     }
     raw = events({"type": "response.output_item.done", "item": {"type": "message", "text": "x" * 8_000_000}}, usage)
-    began = time.perf_counter()
+    began = time.thread_time()
     one = read(RESPONSES, *(raw[at : at + 1_000] for at in range(0, len(raw), 1_000)))
     assert (one.usage, one.complete) == (Usage(1, 2), True)
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize("piece", [b"x" * (1 << 20), b"data: " + b"x" * (1 << 20) + b"\n", b"{" + b"x" * (1 << 20)])
