@@ -15,7 +15,7 @@ from textual.strip import Strip
 from proctor.text import safe_line
 from proctor.tui.screens.over import Over
 from proctor.tui.spans import Line, Role, cut, fold, line
-from proctor.tui.widgets.lines import row, words
+from proctor.tui.widgets.lines import drawn_row, words
 
 LONGEST = 20_000
 """Lines of a text that are shown."""
@@ -64,7 +64,7 @@ class Page(ScrollView, can_focus=True):
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
         raw = self._rows[place]
-        return row(self, cut(raw if isinstance(raw, tuple) else (self._drawn or _plain)(raw), width), width)
+        return drawn_row(self, cut(raw if isinstance(raw, tuple) else (self._drawn or _plain)(raw), width), width)
 
 
 def _folded(raw: Raw, width: int) -> Raw:

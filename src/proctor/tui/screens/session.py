@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Key
+from textual.geometry import Size
 from textual.screen import Screen
 
 from proctor.tui.actions import ACTIONS, Need, offered
@@ -76,6 +77,7 @@ class Session(Screen[None]):
         self._order: list[Dimension] = []
         self._said: tuple[Said, ...] = ()
         self._unseen = ""
+        self._laid: list[tuple[bool, Size]] = []
         drawn = {
             "header": self._header,
             "caution": self._caution,
@@ -113,6 +115,7 @@ class Session(Screen[None]):
     def on_mount(self) -> None:
         self.choose_tab(self.tab)
         self.watch(self._tasks_pane, "scroll_y", self._mark_unseen, init=False)
+        self.screen_layout_refresh_signal.subscribe(self, self._laid_out)
         self.log_view.focus()
         self.show()
 
@@ -195,6 +198,16 @@ class Session(Screen[None]):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.show)
+
+    def _laid_out(self, _: object) -> None:
+        """Paint all of it where a panel has come, gone, or has another size: asked where something is while a layout is
+        due, Textual sees nothing move in it, paints what is new alone, and tells nobody of the size."""
+        panels = *self.children, *(panel for body in self.query("#body") for panel in body.children)
+        laid = [(panel.display, panel.outer_size) for panel in panels]
+        if laid != self._laid:
+            self._laid = laid
+            self.log_view.fit()
+            self.refresh()
 
     def on_screen_suspend(self) -> None:
         self.call_after_refresh(self.show)

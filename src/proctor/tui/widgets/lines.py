@@ -41,7 +41,7 @@ def words(of: DOMNode, text: str) -> str:
     return plain(ascii_only(line(text))) if of.app.has_class("-ascii") else text
 
 
-def row(of: Widget, shown: Line, width: int) -> Strip:
+def drawn_row(of: Widget, shown: Line, width: int) -> Strip:
     """A line as one row of a widget, exactly `width` cells; empty where there are none, while a layout changes."""
     if width < 1:
         return Strip([])

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from proctor.tui import format as fmt
 from proctor.tui.entries import Entry, Kind, merge
 from proctor.tui.spans import Line, Role, line, shorten, wrap
-from proctor.tui.widgets.lines import row
+from proctor.tui.widgets.lines import drawn_row
 
 KEPT = 3_000
 """Entries that can be scrolled back to; the files keep all."""
@@ -102,8 +102,12 @@ class Log(ScrollView, can_focus=True):
     # --- how it is drawn ----------------------------------------------------------------------
 
     def on_resize(self) -> None:
+        self.fit()
+
+    def fit(self) -> None:
+        """Draw for the width there is, if any: it is none while this is hidden."""
         room = self.scrollable_content_region.width
-        if room != self._room:
+        if room and room != self._room:
             self._room = room
             entries, self._entries, self._rows, self._starts = self._entries, [], [], []
             self._append(entries)
@@ -114,7 +118,7 @@ class Log(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        return row(self, self._rows[place], width)
+        return drawn_row(self, self._rows[place], width)
 
     # --- keys ---------------------------------------------------------------------------------
 
