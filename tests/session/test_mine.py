@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
+
 from harness import Workspace, wait_until
+from proctor.journal import events as ev
+from proctor.words import TaskStatus
 
 Make = Callable[..., Workspace]
 
@@ -33,3 +37,24 @@ def test_edits_made_during_a_pause_are_the_operator_s_and_stay(sample: Make) -> 
     assert workspace.proctor("undo").returncode == 0
     assert mine.read_text() == "mine\n"
     workspace.proctor("stop")
+
+
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_test_that_the_operator_changes_during_a_pause_is_not_put_to_the_worker(sample: Make, removed: bool) -> None:
+    workspace = sample("csv_tool", pause=0.3)
+    workspace.begin("--yes", "--once")
+    workspace.freeze()
+    test = workspace.path / "tests/test_quoting.py"
+    if removed:
+        test.unlink()
+    else:
+        test.write_text(f"{test.read_text()}\n# looked at\n")
+    wait_until(lambda: workspace.rows("operator_wrote"), "what the watcher saw")
+    workspace.proctor("resume", check=True)
+    wait_until(lambda: not workspace.supervisor(), "the end of the session")
+    assert not workspace.rows("tampered", "suspected")
+    frozen = [e.changed for e in workspace.events("oracle_frozen") if isinstance(e, ev.OracleFrozen)]
+    assert frozen[1:] == [("tests/test_quoting.py",)]
+    state = workspace.state()
+    assert state is not None
+    assert (state.tasks[0].status is TaskStatus.DONE) is not removed

@@ -54,7 +54,11 @@ async def adopt(s: Session) -> None:
     if taken is None or not seen:
         return
     changes = await asyncio.to_thread(s.store.diff, seen, taken.commit, ignored=True)
-    mine = frozenset(change.path for change in changes)
+    await take_over(s, frozenset(change.path for change in changes))
+
+
+async def take_over(s: Session, mine: Collection[str]) -> None:
+    """Let what the operator alone changed be what is frozen, where checks rest on it."""
     if any(_counts(s.frozen, path) for path in mine):
         await freeze_anew(s, mine)
 

@@ -238,9 +238,10 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     if task is None or task.status is TaskStatus.DONE:
         return None
     report.conflicts(s, acted.iteration, acted.task)
+    mine = evidence.others(s, acted.iteration)
+    await freezing.take_over(s, mine)
     async with evidence.beside(s, acted, task) as seen_with:
         judgement = await judging.of_work(s, acted, task)
-        mine = evidence.others(s, acted.iteration)
         judgement = await proofs.marked(s, judging.before(s, task.id), judgement, mine)
         seen = await seen_with(judgement)
     mended = judgement.verdict is Verdict.PASSED and judging.only_repairs(s)
