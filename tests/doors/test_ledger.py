@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from doors import ledger_calls
-from harness import Workspace, wait_until
+from harness import PATIENCE, Workspace, wait_until
 from models.server import Models
 from models.truth import Served, micro
 from proctor.journal import events as ev
@@ -82,7 +82,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             models.wait(lambda rows: len(rows) >= count // 2 or first.poll() is not None)
             before = len(models.rows)
             os.kill(wait_until(workspace.supervisor), signal.SIGKILL)
-            first.wait(20)
+            first.wait(PATIENCE)
             code, output = workspace.finish()
             assert code == 0, output[-2000:]
             assert models.failures == []

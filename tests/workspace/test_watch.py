@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from harness import PATIENCE
 from proctor.workspace.tree import Kind, Touch
 from proctor.workspace.watch import Watcher
-
-PATIENCE = 20.0
 
 
 async def gather(feed: Watcher, enough: Callable[[dict[str, Kind]], bool]) -> dict[str, Kind]:
