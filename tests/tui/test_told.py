@@ -12,7 +12,17 @@ from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain, width
 from proctor.tui.view import holding
 from proctor.tui.wording import because
-from proctor.words import DROPPED, CheckpointKind, Dimension, RequestKind, Rule, SessionStatus, TaskStatus
+from proctor.words import (
+    DROPPED,
+    CheckpointKind,
+    Dimension,
+    Phase,
+    RequestKind,
+    Rule,
+    SessionStatus,
+    TaskStatus,
+    Verdict,
+)
 from tui.conftest import Desk, settled, shown, until
 from tui.story import Story
 from tui.test_panels import ALL_KEYS, NOW, a_state, a_view, kept, text
@@ -164,3 +174,28 @@ async def test_one_press_drops_no_task(story: Story, desk: Desk) -> None:
         assert not app.dock.answered
         await pilot.press("d")
         await until(pilot, lambda: app.dock.answered)
+
+
+def test_what_takes_time_before_a_worker_runs_is_named_and_nothing_is_said_to_run_while_it_is_paused() -> None:
+    begun = {"step": "select", "since": NOW.timestamp() - 23}
+    unseen = a_state(intent=None)
+    failing = ev.Judged(iteration=7, task=3, phase=Phase.BASELINE, verdict=Verdict.FAILED)
+    seen = replace(unseen, tasks=tuple(replace(task, baseline=failing) for task in unseen.tasks))
+    finished = replace(unseen, tasks=unseen.tasks[:2])
+    for state, said in (
+        (unseen, "the check before the work · 23 s"),
+        (seen, "choosing a task · 23 s"),
+        (finished, "the last checks · 23 s"),
+        (replace(unseen, status=SessionStatus.PAUSED, why="operator"), "paused"),
+        (replace(unseen, status=SessionStatus.PLATEAU), ""),
+    ):
+        assert a_view(state, loop=begun).step == said
+    assert a_view(unseen, loop={"step": "judge", "since": NOW.timestamp() - 70}).step == "checking · 1 min"
+    assert a_view(unseen, loop={"step": "load"}, worker={"paused": True}).step == "paused"
+
+
+def test_of_what_goes_on_in_a_tab_as_much_is_told_as_fits() -> None:
+    names = (("1", "tasks 0/2"), ("2", "worker"), ("3", "budget"))
+    shown = plain(header.tabs(names, 2, ("the check before the work · 23 s", "following"), 80))
+    assert shown.rstrip().endswith("the check before the work · 23 s")
+    assert plain(header.tabs(names, 2, ("at work", "following"), 80)).rstrip().endswith("at work   following")

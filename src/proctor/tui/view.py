@@ -16,6 +16,7 @@ from proctor.journal import findings
 from proctor.journal.events import Figure, PlateauFired, RolledBack, TaskId
 from proctor.journal.state import CheckpointState, RequestState, State, TaskState
 from proctor.text import safe_line
+from proctor.tui import format as fmt
 from proctor.tui.actions import Need
 from proctor.words import Dimension, Light, RequestKind, SessionStatus, Source, Step, TaskStatus
 
@@ -31,6 +32,8 @@ STEPS: dict[str, str] = {
     Step.DECIDE: "choosing what is next",
 }
 """What the loop does in each of its steps, as a person would say it."""
+LASTING = frozenset({Step.SELECT, Step.JUDGE})
+"""Steps in which checks run, as long as they take."""
 SETTLED = 60_000
 """Milliseconds of active time before a rate is worth a forecast."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -112,9 +115,24 @@ class View:
 
     @property
     def step(self) -> str:
-        """What the loop does now, in a word; empty when nothing says."""
-        step = str(self.loop.get("step") or "") if self.alive else ""
-        return STEPS.get(step, safe_line(step, 12))
+        """What the loop does now, in a word, and for how long where checks run; empty where it waits for somebody, or
+        nothing says."""
+        if self.paused:
+            return "paused"
+        step = str(self.loop.get("step") or "") if self.alive and self.status in MOVING else ""
+        if step == Step.LOAD and self.requests:
+            return ""
+        said = self._choosing() if step == Step.SELECT else STEPS.get(step, safe_line(step, 12))
+        begun = self.loop.get("since") if step in LASTING else None
+        seconds = self.now.timestamp() - begun if isinstance(begun, int | float) else 0
+        return f"{said} · {fmt.lasting(seconds)}" if seconds >= 1 else said
+
+    def _choosing(self) -> str:
+        """What the choice of a task takes its time for."""
+        if self.state is None or self.state.broken:
+            return STEPS[Step.SELECT]
+        known = [task.known_to_fail for task in self.state.open_tasks[:1]]
+        return STEPS[Step.SELECT] if any(known) else "the check before the work" if known else "the last checks"
 
     @property
     def current(self) -> TaskId | None:

@@ -92,12 +92,15 @@ def cautions(state: State) -> list[tuple[str, Role]]:
 
 
 def tabs(names: tuple[tuple[str, str], ...], chosen: int, beside: tuple[str, ...], room: int) -> Line:
-    """The panels to choose from, `(key, name)`, and on the right what goes on in the chosen one."""
+    """The panels to choose from, `(key, name)`, and on the right what goes on in the chosen one, as much as fits."""
     fields = []
     for number, (key, name) in enumerate(names, 1):
         if number == chosen:
             fields.append((0, line((f" {key} {name} ", Role.PLAIN_BADGE))))
         else:
             fields.append((number, line((f" {key} ", Role.FAINT), (f"{name} ", Role.DIM))))
-    left, right = fit(fields, room, 1), line(("   ".join(word for word in beside if word) + " ", Role.DIM))
-    return spread(left, right if width(left) + width(right) + 3 <= room else (), room)
+    left = fit(fields, room, 1)
+    told = [(place, line((word, Role.DIM))) for place, word in enumerate(beside) if word]
+    kept = choose(told, room - width(left) - GAP - 1, GAP)
+    right = join((one for (_, one), keep in zip(told, kept, strict=True) if keep), " " * GAP)
+    return spread(left, line(right, " ") if right else (), room)

@@ -335,7 +335,8 @@ class Session(Screen[None]):
         total = len(view.state.tasks) if view.state else 0
         named = zip(TABS, (f"tasks {view.verified}/{total}", "worker", "budget"), strict=True)
         names = tuple((shown(self.proctor.key_of(verb)), name) for verb, name in named)
-        return [header.tabs(names, self.tab, self._log_words() if self.tab == 2 else (), width)]
+        told = self._log_words() if self.tab == 2 else ()
+        return [header.tabs(names, self.tab, told if self.log_view.following else told[::-1], width)]
 
     def _empty(self, width: int, _: int) -> list[Line]:
         view = self.proctor.view
