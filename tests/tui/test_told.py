@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
+from proctor.budget.extension import suggested
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState
 from proctor.tui.actions import offered
@@ -11,7 +14,7 @@ from proctor.tui.panels import banner, header, request, strip, tasks
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain, width
 from proctor.tui.view import holding
-from proctor.tui.wording import because
+from proctor.tui.wording import because, not_raised
 from proctor.words import (
     DROPPED,
     CheckpointKind,
@@ -199,3 +202,21 @@ def test_of_what_goes_on_in_a_tab_as_much_is_told_as_fits() -> None:
     shown = plain(header.tabs(names, 2, ("the check before the work · 23 s", "following"), 80))
     assert shown.rstrip().endswith("the check before the work · 23 s")
     assert plain(header.tabs(names, 2, ("at work", "following"), 80)).rstrip().endswith("at work   following")
+
+
+def test_a_ceiling_is_raised_by_what_somebody_may_have_meant() -> None:
+    most = "at most 200M at once: a ceiling is not lowered again"
+    for by, used, said in ((0, 0, "a ceiling can only be raised"), (200_000_000, 0, ""), (10**16, 0, most)):
+        assert not_raised(Dimension.TOKENS, by, 2_000_000, used) == said
+    offered = suggested(Dimension.ITERATIONS, 5_000, 1)
+    assert not_raised(Dimension.ITERATIONS, offered, 1, 5_000) == ""
+
+
+async def test_a_mistyped_extension_is_refused_where_it_is_typed(workspace: Path, desk: Desk) -> None:
+    story = Story(workspace).parked()
+    async with desk.app().run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e", *"99999999999", "enter")
+        await until(pilot, lambda: "at most 200M at once" in shown(pilot.app))
+        assert story.answer_orders() == []
+    story.close()

@@ -44,7 +44,12 @@ def fresh(given: argparse.Namespace) -> int:
 
 
 def note(given: argparse.Namespace) -> int:
-    return send(given.dir, "note", text=" ".join(given.text))
+    text = " ".join(given.text)
+    if len(given.text) == 1 and "/" in text and Path(text).is_dir():
+        raise UsageError(f"note: {text} is a folder, and no word follows; write `proctor note DIR TEXT`")
+    if not text.strip():
+        raise UsageError("note: there is nothing in it; write `proctor note TEXT`")
+    return send(given.dir, "note", text=text)
 
 
 def approve(given: argparse.Namespace) -> int:
@@ -126,6 +131,8 @@ def send(workspace: Path, verb: str, as_json: bool = False, **args: Any) -> int:
             return _offline(workspace, verb, args, as_json)
         raise
     with client:
+        if verb == "extend":
+            _check(client.state(), verb, args)
         if client.alive():
             return _ask(client, verb, args, as_json)
         if verb in OFFLINE:
@@ -139,15 +146,20 @@ def send(workspace: Path, verb: str, as_json: bool = False, **args: Any) -> int:
 
 
 def _check(state: State, verb: str, args: dict[str, Any]) -> None:
-    """Refuse now what the next supervisor would refuse."""
+    """Refuse now what a supervisor would refuse, and a ceiling that is mistyped."""
     if verb == "extend":
         try:
             dimension = parse_dimension(args["dimension"])
-            parse_amount(dimension, args["by"])
+            by = parse_amount(dimension, args["by"])
         except ValueError as error:
             raise UsageError(f"extend: {error}") from None
-        if state.limit(dimension) is None:
+        if (limit := state.limit(dimension)) is None:
             raise UsageError(f"extend: {dimension} has no ceiling in the contract")
+        from proctor.tui.wording import not_raised
+
+        used = state.used[dimension].used if dimension in state.used else 0
+        if said := not_raised(dimension, by, limit, used):
+            raise UsageError(f"extend: {said}")
     elif verb in ("approve", "deny"):
         request = state.request(args["id"])
         if request is None or request.outcome is not None:

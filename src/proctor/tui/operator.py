@@ -20,6 +20,7 @@ from proctor.tui.panels.banner import again
 from proctor.tui.screens.prompt import Prompt
 from proctor.tui.screens.reading import Reading
 from proctor.tui.widgets.dock import AGAIN
+from proctor.tui.wording import not_raised
 from proctor.words import Dimension, RequestKind
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ class Operator:
 
         def wrong(text: str) -> str:
             try:
-                return "" if units.parse_amount(dimension, text) > 0 else "a ceiling can only be raised"
+                return not_raised(dimension, units.parse_amount(dimension, text), limit, figure.used if figure else 0)
             except ValueError as error:
                 return str(error)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from proctor.budget.extension import suggested
 from proctor.journal.state import State, TaskState
 from proctor.text import safe_line
 from proctor.tui.format import LABEL
-from proctor.units import counted
+from proctor.units import counted, format_amount
 from proctor.words import DROPPED, RULES, STANDS, Dimension, Response, Rule, TaskStatus, Verdict
 
 RESPONSES = {
@@ -20,6 +21,18 @@ ASKED_LATER = "asked at the end"
 """When a task that needs a person is asked about: once nothing else is left to do."""
 OUTCOMES = {"done": "done", "refused": "not done", "lost": "came too late", "expired": "came too late"}
 """What became of an order."""
+
+
+MOST = 100
+"""Times its ceiling, or what there is to offer, by which a dimension is raised at once: what is more was mistyped."""
+
+
+def not_raised(dimension: Dimension, by: int, limit: int, used: int) -> str:
+    """Why a ceiling of `limit` is not raised by `by`; "" where it is."""
+    most = MOST * max(limit, suggested(dimension, used, limit))
+    if by <= 0:
+        return "a ceiling can only be raised"
+    return f"at most {format_amount(dimension, most)} at once: a ceiling is not lowered again" if by > most else ""
 
 
 def seen_over(rule: Rule, window: int) -> str:
