@@ -26,6 +26,8 @@ _ID_GOES = {"show": "--id", "export": "--id", "diff": "--from", "rollback": "--t
 
 
 _SCREENS = {"run": "starting", "demo": "starting", "attach": "opening", "resume": ""}
+_EXAMPLES = {"approve": "--id 1", "deny": "--id 1", "extend": "--dimension tokens --by 1M", "note": '"mind the commas"'}
+"""Of verbs that need words, how they are written."""
 _NO_VERB = re.compile(r"argument VERB: invalid choice: '(.*)' \(choose from .*", re.DOTALL)
 
 
@@ -36,6 +38,8 @@ class Parser(argparse.ArgumentParser):
         if found := _NO_VERB.fullmatch(message):
             near = nearest(found[1], BY_NAME)
             message = f"no verb {safe_line(found[1], 60)!r}" + (f"; did you mean `proctor {near}`?" if near else "")
+        elif "are required" in message and (example := _EXAMPLES.get(self.prog.rpartition(" ")[2])):
+            message += f", as in `{self.prog} {example}`"
         message += "" if message.endswith("?") else ";"
         print(f"proctor: {message} see `{self.prog} --help`", file=sys.stderr)
         raise SystemExit(ExitCode.USAGE)

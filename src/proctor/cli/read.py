@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shlex
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from proctor.errors import UsageError
+from proctor.errors import ProctorError, UsageError
 from proctor.journal import findings
 from proctor.journal.events import Row, Suspected, Tampered, kind_of
 from proctor.journal.state import RequestState, State, TaskState
@@ -27,6 +28,8 @@ from proctor.units import counted, format_amount
 from proctor.words import DROPPED, OWN_TESTS, Dimension, ExitCode, Level, SessionStatus, TaskStatus
 
 POLL = 0.1
+NEWEST = 20
+"""Workspaces that are looked at for a session that is up."""
 MOST_PARTS = 12
 """Pieces of one request that are listed."""
 _RENAMED = "renamed: your git would have obeyed it"
@@ -84,7 +87,17 @@ def must_be_a_project(workspace: Path) -> None:
     """Raises UsageError for a folder with neither a session nor a contract."""
     check_workspace(workspace)
     if not (workspace / "proctor.yaml").exists():
-        raise UsageError(f"{workspace}: no session and no contract here; `proctor init` writes one")
+        raise UsageError(f"{workspace}: no session and no contract here; `proctor init` writes one{elsewhere()}")
+
+
+def elsewhere() -> str:
+    """Which sessions are up, to follow what is said of a folder that has none; "" where none is."""
+    found = []
+    for workspace in sessions.known()[:NEWEST]:
+        with contextlib.suppress(ProctorError, OSError), Client(workspace) as client:
+            found += [shlex.quote(safe_line(str(workspace), 4096))] if client.alive() else []
+    more = f" (and {len(found) - 1} more: `proctor list`)" if len(found) > 1 else ""
+    return f"; a session is up elsewhere: `proctor attach {found[0]}`{more}" if found else ""
 
 
 def _task(task: TaskState) -> Iterator[str]:

@@ -52,7 +52,7 @@ def resume(given: argparse.Namespace) -> int:
     except NoJournal:
         raise UsageError(f"{given.dir}: no session to resume; `proctor run` starts one") from None
     if alive:
-        return order.send(given.dir, "resume", reset_plateau=given.reset_plateau)
+        return go_on(given.dir, given)
     return start(given.dir, given, [*flags(given), *(["--reset-plateau"] if given.reset_plateau else [])])
 
 
@@ -70,19 +70,48 @@ def flags(given: argparse.Namespace) -> list[str]:
     return [flag for flag, on in wanted if on]
 
 
+def go_on(workspace: Path, given: argparse.Namespace) -> int:
+    """Have the supervisor that is up go on; follow it if `--headless` says so."""
+    if given.once or given.yes:
+        flag = "--once" if given.once else "--yes"
+        raise UsageError(f"resume: {flag} is for a session that is started, and this one is up; leave it out")
+    if not given.headless:
+        return order.send(workspace, "resume", reset_plateau=given.reset_plateau)
+    wait = waits(given)
+    refuse_own_log(workspace)
+    with Client(workspace) as client:
+        before = client.state().seq
+    told = sys.stderr if given.json else sys.stdout
+    with contextlib.redirect_stdout(told):
+        code = order.send(workspace, "resume", reset_plateau=given.reset_plateau)
+    return code or follow(workspace, given, wait, before)
+
+
 def start(workspace: Path, given: argparse.Namespace, arguments: list[str]) -> int:
     """Check, start the supervisor, then follow it: with a screen, or line by line."""
-    try:
-        wait = parse_duration(given.wait) / 1000 if given.wait else None
-    except ValueError as error:
-        raise UsageError(f"--wait: {error}") from None
+    wait = waits(given)
     refuse_own_log(workspace)
     started = launch(workspace, arguments)
     if not is_headless(given):
         return screen(workspace, given, started)
     started.wait()
+    return follow(workspace, given, wait, started.before, started)
+
+
+def waits(given: argparse.Namespace) -> float | None:
+    """Seconds that a headless run waits for an answer, if it is told."""
+    try:
+        return parse_duration(given.wait) / 1000 if given.wait else None
+    except ValueError as error:
+        raise UsageError(f"--wait: {error}") from None
+
+
+def follow(
+    workspace: Path, given: argparse.Namespace, wait: float | None, after: int, started: Launch | None = None
+) -> int:
+    """Follow a session line by line from a row on, and say where it stands then; the reason's exit code."""
     with Client(workspace) as client:
-        code = follow_to_end(client, started, given.json, wait)
+        code = follow_to_end(client, started, after, as_json=given.json, wait=wait)
         if said := trouble(client):  # a worker's words, maybe, which have no place in the last line
             print(f"proctor: {said}", file=sys.stderr)
         print(last_line(client), file=sys.stderr)
@@ -152,10 +181,10 @@ def is_headless(given: argparse.Namespace) -> bool:
     return bool(given.headless) or not on_terminal()
 
 
-def follow_to_end(client: Client, started: Launch, as_json: bool, wait: float | None) -> int:
+def follow_to_end(client: Client, started: Launch | None, after: int, *, as_json: bool, wait: float | None) -> int:
     """Print events until the session ends or needs a person; the exit code. Ctrl-C stops the session."""
     try:
-        return _follow(client, started, started.before, as_json=as_json, wait=wait)
+        return _follow(client, started, after, as_json=as_json, wait=wait)
     except KeyboardInterrupt:
         if client.alive():
             client.order("stop")
@@ -163,7 +192,7 @@ def follow_to_end(client: Client, started: Launch, as_json: bool, wait: float | 
         return ExitCode.OPERATOR
 
 
-def _follow(client: Client, started: Launch, after: int, *, as_json: bool, wait: float | None) -> int:
+def _follow(client: Client, started: Launch | None, after: int, *, as_json: bool, wait: float | None) -> int:
     seen = -1
     while True:
         version = client.version()
@@ -183,7 +212,7 @@ def _follow(client: Client, started: Launch, after: int, *, as_json: bool, wait:
             return code
         if not client.alive() and client.version() == seen:
             print("proctor: the supervisor is gone; `proctor run` goes on from here", file=sys.stderr)
-            if (started.process.poll() or 0) > 0 and (failure := started.failure()):
+            if started and (started.process.poll() or 0) > 0 and (failure := started.failure()):
                 raise failure
             return ExitCode.FAULT
         time.sleep(POLL)
