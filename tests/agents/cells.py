@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.agents import Agent
-from harness import Workspace, wait_until
+from harness import PATIENCE, Workspace, wait_until
 from models.script import Edit, Read, Shell, Stall, Tokens, Turn, View, steps
 from models.server import Models
 from proctor.data import samples_dir
@@ -119,7 +119,7 @@ class Cell:
             assert row.source is Source.MEASURED
 
     def nothing_left(self) -> None:
-        wait_until(lambda: not self.workspace.processes(), "no process left", 20)
+        wait_until(lambda: not self.workspace.processes(), "no process left")
 
 
 def edits(cell: Cell) -> None:
@@ -235,7 +235,7 @@ def is_killed(cell: Cell) -> None:
     wait_until(lambda: (s := cell.workspace.state()) and s.calling, "the call's row")
     dead = True
     os.kill(wait_until(cell.workspace.supervisor), signal.SIGKILL)
-    first.wait(20)
+    first.wait(PATIENCE)
     cell.nothing_left()
     cell.run()
     rows = [row for row in cell.workspace.events("model_call") if isinstance(row, ev.ModelCall)]

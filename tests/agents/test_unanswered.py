@@ -12,7 +12,7 @@ import pytest
 
 from agents.agents import ASKING, BY_NAME, present
 from agents.cells import ASKED, CHANGE, END, LOOK, Cell, opened
-from harness import wait_until
+from harness import PATIENCE, wait_until
 from models.script import Shell, Turn, steps
 from models.server import Models
 from proctor.journal import events as ev
@@ -61,7 +61,7 @@ def test_a_question_that_is_open_when_the_supervisor_dies_is_asked_again_and_gra
             first = cell.workspace.start()
             lost = opened(cell)
             os.kill(wait_until(cell.workspace.supervisor), signal.SIGKILL)
-            first.wait(20)
+            first.wait(PATIENCE)
             cell.nothing_left()
             assert not (cell.workspace.path / ASKED.split()[1]).exists()
             child = cell.workspace.start()

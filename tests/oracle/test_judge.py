@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,11 +43,10 @@ def test_a_failed_command_leaves_its_last_words(project: Project) -> None:
 
 
 def test_b5_a_check_that_never_ends_is_a_timeout(project: Project) -> None:
-    started = time.monotonic()
     judgement = project.judge(["sh", "-c", "setsid sleep 1000 & sleep 1000"], timeout=0.3)
     assert judgement.verdict is Verdict.TIMEOUT
     assert judgement.reason == "no end after 0.3 s"
-    assert time.monotonic() - started < 10
+    assert judgement.seconds < 1000, "nor is what it started waited for"
 
 
 def test_g2_a_check_that_cannot_start_is_infra(project: Project) -> None:

@@ -152,11 +152,12 @@ def test_json_is_as_its_schema_says_and_a_schema_that_is_none_passes_nothing(
     assert said(kept.judge(sh(script, schema=schema))) == (verdict, reason or "exit code 0")
 
 
-def test_an_expression_that_explodes_is_a_timeout(kept: Project) -> None:
-    regex = sh(f"echo {'a' * 40}!", timeout=0.6, expect=Expect(regex="^(a+)+$"))
-    schema = sh(f"echo '\"{'a' * 40}!\"'", timeout=1.0, schema=Schema(schema="slow.json", output=True))
+def test_an_expression_that_explodes_is_a_timeout(kept: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    regex = sh(f"echo {'a' * 40}!", expect=Expect(regex="^(a+)+$"))
+    schema = sh(f"echo '\"{'a' * 40}!\"'", schema=Schema(schema="slow.json", output=True))
+    monkeypatch.setattr(rules, "SECONDS", 0.6)
     assert said(kept.judge(regex)) == (TIMEOUT, "weighing it (regex) came to no end in 0.6 s")
-    assert said(kept.judge(schema)) == (TIMEOUT, "weighing it (schema) came to no end in 1 s")
+    assert said(kept.judge(schema)) == (TIMEOUT, "weighing it (schema) came to no end in 0.6 s")
 
 
 def page(how: str, **asked: object) -> CheckFact:
@@ -288,9 +289,8 @@ def test_a_check_that_forks_without_end_never_passes(project: Project, bomb: str
 
 
 def test_what_a_check_leaves_running_does_not_hold_it_up(project: Project) -> None:
-    judgement = project.judge(["sh", "-c", "sleep 60 & exit 0"])
+    judgement = project.judge(["sh", "-c", "sleep 1000 & exit 0"], timeout=900)
     assert judgement.verdict is PASSED
-    assert judgement.seconds < 10
 
 
 def test_what_cannot_be_compared_with_is_told_before_anything_runs(kept: Project, tmp_path: Path) -> None:
