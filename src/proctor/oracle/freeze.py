@@ -33,7 +33,18 @@ from proctor.oracle.frozen import (
     write_whole,
 )
 from proctor.oracle.recording import Recorder, unreadable
-from proctor.oracle.toolchains import claims, discovery, doctests, loaders, makes, mentions, modules, settings, starts
+from proctor.oracle.toolchains import (
+    claims,
+    discovery,
+    doctests,
+    loaders,
+    makes,
+    mentions,
+    modules,
+    settings,
+    starts,
+    supports,
+)
 from proctor.oracle.toolchains.commands import own_scripts
 from proctor.text import safe_line
 from proctor.trees import remove_tree
@@ -100,6 +111,7 @@ def freeze(
             named=sorted(of_checks),
             tested=sorted(tree.tested),
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
+            supports=sorted({*recorder.supports, *(earlier.supports if earlier else ())}),
             skipped=sorted(recorder.skipped),
         )
         folder = _put(store, stage, manifest)
@@ -153,6 +165,7 @@ def _record(asked: _Asked, recorder: Recorder, named: Iterable[str]) -> _Tree:
         if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
             recorder.record(path)
     recorder.follow(asked.anew, asked.ignored, {path for path in of_checks if not path.endswith(claims.DATA)})
+    recorder.support(asked.anew, asked.ignored, supports.of_commands(asked.checks))
     return tree
 
 

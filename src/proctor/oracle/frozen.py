@@ -51,7 +51,8 @@ class Frozen:
     packages of environments that checks use, `named` the paths that checks name, there or not, `tested` the folders
     that held tests for Python, `goals` the names that make files give to commands, and no file had, `made` what
     other rules of theirs make (`makes.py`), `stood` what was there of it, `documents` the
-    frozen files of which only the examples count, `entrusted` what the operator leaves to workers whatever it is.
+    frozen files of which only the examples count, `supports` the modules of which what reaches into tests counts
+    (`supports.py`), `entrusted` what the operator leaves to workers whatever it is.
     """
 
     rev: str
@@ -74,6 +75,7 @@ class Frozen:
     goals: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
     stood: tuple[str, ...] = ()
+    supports: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:
@@ -89,6 +91,11 @@ class Frozen:
         """Folders that had a build or package file, in which checks may start."""
         paths = (item.path.rpartition("/") for item in self.items)
         return frozenset(folder for folder, _, name in paths if name in discovery.MANIFESTS)
+
+    @cached_property
+    def supporting(self) -> frozenset[tuple[str, str]]:
+        """The modules that tests rest on and that count by a part, as `modules.whole_module` gives them."""
+        return frozenset(filter(None, map(modules.whole_module, self.supports)))
 
     @cached_property
     def go_tests(self) -> frozenset[str]:

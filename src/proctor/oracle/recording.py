@@ -13,7 +13,7 @@ from pathlib import Path
 from proctor.errors import UsageError
 from proctor.oracle import installed
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
-from proctor.oracle.toolchains import discovery, makes, mentions, modules
+from proctor.oracle.toolchains import discovery, makes, mentions, modules, supports
 from proctor.text import safe_line
 
 TOTAL_LIMIT = 2 * 1024**3
@@ -23,7 +23,8 @@ TOTAL_LIMIT = 2 * 1024**3
 class Recorder:
     """Copies files of a workspace into a store by content hash. `items` are the records by path, as first made;
     `imports` the names that Python files among them import, `skipped` what could not be recorded, `awaited` what make
-    files include, there or not, `reached` the places that scripts of checks name."""
+    files include, there or not, `reached` the places that scripts of checks name,
+    `supports` the modules that tests rest on and that count by a part."""
 
     def __init__(self, workspace: Path, files: Path) -> None:
         self.workspace = workspace
@@ -33,6 +34,7 @@ class Recorder:
         self.skipped: set[str] = set()
         self.awaited: set[str] = set()
         self.reached: set[str] = set()
+        self.supports: set[str] = set()
         self.make_files: set[str] = set()
         self.size = 0
         files.mkdir()
@@ -96,6 +98,29 @@ class Recorder:
         places |= {found for one in patterns for found in glob(one, root_dir=self.workspace, include_hidden=True)}
         self.reached |= places
         return places
+
+    def support(self, anew: Callable[[str], bool], ignored: Collection[str], named: Collection[str]) -> None:
+        """Record the modules that recorded tests rest on as on themselves, and those that such modules rest on; `named`
+        are plugins that checks name, as paths without a suffix."""
+        queue = [item for item in self.plain() if item.path.endswith((".py", ".toml", ".ini", ".cfg"))]
+        texts = {item.path: self.text(item).decode(errors="replace") for item in queue}
+        tried = {one for path, text in texts.items() for one in supports.standing(path, supports.tried(text))}
+        plugins = supports.standing("", named)
+        while queue:
+            item = queue.pop()
+            text = texts.get(item.path) or self.text(item).decode(errors="replace")
+            plugins |= supports.standing(item.path, supports.of_settings(item.path, text))
+            imported = supports.imported(item.path, text) if item.path.endswith(".py") else set()
+            found = supports.standing(item.path, imported) - tried
+            for place in sorted(plugins | found):
+                if place in self.items or is_within(place, {*discovery.OWN, *ignored}):
+                    continue
+                if not anew(place) or not _is_file(self.workspace, place):
+                    continue
+                data = discovery.read(self.workspace / place)
+                if (place in plugins or supports.is_support(item.path, place, data)) and (one := self.record(place)):
+                    self.supports.add(place)
+                    queue += [one] if one.link is None else []
 
     def is_make(self, path: str) -> bool:
         """Whether a file is one of make, by its name or since a check's command says so."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
-from proctor.oracle.toolchains import discovery, doctests, fixtures, loaders, locks, makes, modules, settings
+from proctor.oracle.toolchains import discovery, doctests, fixtures, loaders, locks, makes, modules, settings, supports
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
 
@@ -172,6 +172,8 @@ def is_in_the_way(path: str, frozen: Frozen) -> bool:
     module, whole = modules.top_module(path), modules.whole_module(path)
     if module is None or whole is None:
         return False
+    if whole in frozen.supporting:
+        return True
     if (place := "/".join(filter(None, whole))) not in frozen.modules:
         if whole[0] in frozen.starts and whole[1] in frozen.taken:
             return True
@@ -205,6 +207,8 @@ def differs(tree: Path, item: Item, frozen: Frozen) -> bool:
         return False
     if item.path in frozen.documents and not item.declared:
         return not doctests.is_same(discovery.read(kept), discovery.read(Path(full)))
+    if item.path in frozen.supports and not item.declared:
+        return not supports.is_same(discovery.read(kept), discovery.read(Path(full)))
     if item.declared or not discovery.is_shared(item.path):
         return True
     large = locks.is_lock(item.path) or item.path.endswith(loaders.PNP)

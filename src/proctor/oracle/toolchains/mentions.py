@@ -39,9 +39,10 @@ _WRITTEN = re.compile(r">+\s*(?:\./)?([^\s;&|]+)")
 _EXPECTED = frozenset({"expected", "expect", "golden", "goldens", "want", "wanted"})
 """What files are called that checks compare with."""
 _DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}\n]*)\}")
-_OF_PYTEST = frozenset(
+PYTESTS_OWN = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "setup.cfg", "tox.ini"}
 )
+"""Files that pytest is told by what to load."""
 _PYTESTS = re.compile(r"conftest\.py|\.?pytest\.(?:ini|toml)")
 _LOADED = re.compile(
     r"""\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|testRunner|runner|resolver|testSequencer
@@ -50,7 +51,7 @@ _LOADED = re.compile(
 )
 _PLUGINS = re.compile(
     r"""\bpytest_plugins\s*=\s*(\[[^\]]{0,2000}\]|\([^)]{0,2000}\)|["'][^"'\n]*["'])"""
-    r"""|(?<!\S)["']?-p["', =]*(?!no:)([A-Za-z_][\w.]*)"""
+    r"""|(?<![\w./-])["']?-p["', =]*(?!no:)([A-Za-z_][\w.]*)"""
 )
 _STARTS = re.compile(
     r"(?<![\w@.-])(?:pytest|py\.test|unittest|nose2|jest|vitest|_?mocha|ava|tap|karma|jasmine|playwright|cypress"
@@ -111,14 +112,18 @@ def named(path: str, data: bytes) -> set[str]:
     if is_shell(path, data):
         sourced = {found for words in _SOURCED.findall(text) for found in _sourced(words)}
         told += [f"{folder or '.'}/{one}" for one in sourced if folder or judges(one) or _HELPS.fullmatch(_stem(one))]
-    if name in _OF_PYTEST:
-        modules = {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
-        told += [f"{module.replace('.', '/')}.py" for module in modules if _is_own_plugin(module)]
+    if name in PYTESTS_OWN:
+        told += [f"{module.replace('.', '/')}.py" for module in plugins(text) if _is_own_plugin(module)]
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
         told += [one for value in _LOADED.findall(text) for one in _QUOTED.findall(value)]
     found = places(folder, told) | scripts(text, folder) | places(folder, expected(text))
     imports = is_script(path, data) and name != "conftest.py" and not _TESTS.search(text)
     return found | (imported(text, folder) if imports else set())
+
+
+def plugins(text: str) -> set[str]:
+    """The modules that a text has pytest load as plugins, as written."""
+    return {one for listed, single in _PLUGINS.findall(text) for one in _MODULE.findall(listed or single)}
 
 
 def places(folder: str, names: Iterable[str]) -> set[str]:

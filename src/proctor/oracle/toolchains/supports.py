@@ -1,0 +1,236 @@
+"""Modules in Python that tests rest on as on themselves, wherever they stand: plugins of pytest, modules that give a
+`conftest.py` its fixtures, base classes and assertions of tests. Pure.
+
+Such a module may be part of the work as well. So it counts by a part: what reaches into tests, with what that rests on.
+All else in it may change, and it may grow, but by no hook.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from proctor.oracle.toolchains.mentions import PYTESTS_OWN, places, plugins
+from proctor.oracle.toolchains.modules import taken_in
+from proctor.oracle.toolchains.owners import is_of_checks
+
+_ROOTS = ("", "src/", "lib/")
+_STAR = re.compile(r"^from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*", re.MULTILINE)
+_DERIVES = re.compile(r"^[ \t]*class[ \t]+\w+[ \t]*\(([^()]{1,500})\)", re.MULTILINE)
+_ASSERTS = re.compile(r"^[ \t]+(?:await[ \t]+)?((?:\w+\.)*assert\w*)[ \t]*\(", re.MULTILINE | re.IGNORECASE)
+_KNOWN = frozenset({"self", "cls", "assert", "object", "unittest", "TestCase", "IsolatedAsyncioTestCase"})
+_TRIES = re.compile(r"[rR]aises\([^()\n]*\bAssertionError\b")
+"""A test of what asserts: then that is the work."""
+_ENTRY_POINTS = re.compile(
+    r"^[^\n#]*\bpytest11\b[\"']?\]?[ \t]*=?[ \t]*$((?:\n(?!\[|[^\n]*=[ \t]*$)[^\n]*)*)", re.MULTILINE
+)
+_ENTRY = re.compile(r"^\s*[\"']?[\w.-]+[\"']?\s*=\s*[\"']?([A-Za-z_][\w.]*)", re.MULTILINE)
+_ABOUT = re.compile(r"^\s*name\s*=\s*[\"']?pytest[-_]", re.MULTILINE)
+_MODULES = re.compile(r"[A-Za-z_][\w.]*")
+_VARIABLE = "PYTEST_PLUGINS="
+_CASE = re.compile(r".*Test(?:s|Case|Base|Mixin)?")
+_OF_CASES = re.compile(r"assert\w*|setUp\w*|tearDown\w*|(?:setup|teardown)_(?:method|class)|pytest_\w+")
+_REACHES = frozenset({"globals", "vars", "setattr", "delattr", "exec", "eval"})
+_LARGEST = 256 << 10
+"""Bytes of a module that is read as syntax; a larger one counts to the byte."""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def of_commands(checks: Iterable[Sequence[str]]) -> set[str]:
+    """The modules that commands have pytest load as plugins, as paths without a suffix."""
+    found: set[str] = set()
+    for argv in checks:
+        words = [part for word in argv for part in word.split()]
+        told = [value for option, value in pairwise(words) if option == "-p"] if "pytest" in " ".join(words) else []
+        told += [word.removeprefix(_VARIABLE) for word in words if word.startswith(_VARIABLE)]
+        found |= _paths(name for one in told for name in one.split(",") if _MODULES.fullmatch(name))
+    return found
+
+
+def of_settings(path: str, text: str) -> set[str]:
+    """The modules that a file has pytest load as plugins, as paths without a suffix: those that a `conftest.py` or
+    another plugin names or takes all names from, that settings name, and the project's own entry points."""
+    name = path.rpartition("/")[2]
+    found = plugins(text) if name in PYTESTS_OWN or "pytest_plugins" in text else set()
+    if name.endswith(".py"):
+        stars = _STAR.findall(text) if "import *" in text else []
+        return _paths(found) | {"../" * (len(dots) - 1) + top.replace(".", "/") for dots, top in stars if _is_own(top)}
+    if "pytest11" in text and not _ABOUT.search(text):
+        found |= {module for table in _ENTRY_POINTS.findall(text) for module in _ENTRY.findall(table)}
+    return _paths(found)
+
+
+def imported(path: str, text: str) -> set[str]:
+    """The modules that a test, or a module that supports tests, has classes to derive from or assertions of, as paths
+    without a suffix; of a `conftest.py` all that it imports. They support tests if they hold such (`is_support`)."""
+    if path.rpartition("/")[2] == "conftest.py":
+        return {module for module, _ in taken_in(text) if _is_own(module)}
+    told = [] if _TRIES.search(text) else _ASSERTS.findall(text)
+    used = [part.strip() for bases in _DERIVES.findall(text) for part in bases.split(",")] + told
+    roots = {name.partition(".")[0] for name in used} - _KNOWN
+    return {module for module, names in taken_in(text) if roots & names} if roots else set()
+
+
+def tried(text: str) -> set[str]:
+    """The modules whose assertions a test tries, as paths without a suffix: these are the work."""
+    return {module for module, _ in taken_in(text)} if _TRIES.search(text) else set()
+
+
+def standing(path: str, modules: Iterable[str]) -> set[str]:
+    """Where modules that a file names may stand."""
+    names = [f"{root}{module}{end}" for module in modules for root in _ROOTS for end in (".py", "/__init__.py")]
+    return places(path.rpartition("/")[0], names)
+
+
+def is_support(of: str, place: str, source: bytes) -> bool:
+    """Whether a module holds fixtures or hooks for a `conftest.py`, or classes and assertions for other tests `of`. One
+    that is placed like a test is looked at as a helper of tests, and may change."""
+    body = _body(source)
+    if of.rpartition("/")[2] == "conftest.py":
+        return any(_is_fixture(node) or any(map(_is_hook, _bound(node))) for node in body or ())
+    return not is_of_checks(f"{place.rpartition('/')[0]}/x") and any(_is_of_cases(node) for node in body or ())
+
+
+def is_same(before: bytes, after: bytes) -> bool:
+    """Whether what reaches into tests is as it was, and nothing of the kind that does so unasked has come."""
+    if before == after:
+        return True
+    old, new = _body(before), _body(after)
+    if old is None or new is None:
+        return False
+    was, now = _bindings(old), _bindings(new)
+    if any(_is_hook(name) and name not in was for name in now) or _unasked(new) - _unasked(old):
+        return False
+    core = _core(old, was)
+    if not core:
+        return True
+    stars = [[ast.dump(node) for node in body if _bound(node) == {"*"}] for body in (old, new)]
+    strays = [[ast.dump(node) for node in body if _is_stray(node, core)] for body in (old, new)]
+    same = all(was[name] == now.get(name) for name in core)
+    return same and stars[0] == stars[1] and strays[0] == strays[1] and not (now.keys() - was.keys()) & _used(old, core)
+
+
+def _paths(names: Iterable[str]) -> set[str]:
+    return {name.replace(".", "/") for name in names if _is_own(name)}
+
+
+def _is_own(module: str) -> bool:
+    """Whether a module may be one of the tests' own: a project called like pytest is about its plugin."""
+    return not module.lstrip("./").startswith(("pytest", "_pytest"))
+
+
+def _body(source: bytes) -> list[ast.stmt] | None:
+    try:
+        body = ast.parse(source).body if len(source) <= _LARGEST else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    for node in ast.walk(ast.Module(body or [], [])):
+        if isinstance(node, _Function | ast.ClassDef) and _is_text(node.body[0]):
+            node.body[0] = ast.Pass()
+    return body
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_hook(name: str) -> bool:
+    return name.startswith(("pytest_", "collect_ignore"))
+
+
+def _last(node: ast.expr) -> str:
+    match node:
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return _last(inner)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _is_fixture(node: ast.stmt) -> bool:
+    return isinstance(node, _Function) and any(_last(one).endswith("fixture") for one in node.decorator_list)
+
+
+def _is_of_cases(node: ast.stmt) -> bool:
+    """Whether a definition is a class that tests derive from, or asserts for them."""
+    if isinstance(node, _Function):
+        return node.name.lower().startswith("assert")
+    if not isinstance(node, ast.ClassDef):
+        return False
+    methods = (one.name for one in node.body if isinstance(one, _Function))
+    return any(_CASE.fullmatch(_last(base)) for base in node.bases) or any(map(_OF_CASES.fullmatch, methods))
+
+
+def _unasked(body: Iterable[ast.stmt]) -> set[str]:
+    """Fixtures that every test gets."""
+    return {
+        node.name
+        for node in body
+        if isinstance(node, _Function) and "autouse" in "".join(map(ast.dump, node.decorator_list))
+    }
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top gives something to, `*` for all of a module."""
+    if isinstance(node, _Function | ast.ClassDef):
+        return {node.name}
+    found: set[str] = set()
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import(names) | ast.ImportFrom(names=names):
+                found |= {(name.asname or name.name).partition(".")[0] for name in names}
+    return found
+
+
+def _bindings(body: Iterable[ast.stmt]) -> dict[str, list[str]]:
+    """What each name at the top is given, in order; of an import only what is of that name."""
+    found: dict[str, list[str]] = {}
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            source = f"{getattr(node, 'level', '')} {getattr(node, 'module', '')}"
+            for name in node.names:
+                bound = (name.asname or name.name).partition(".")[0]
+                found.setdefault(bound, []).append(f"{source} {name.name}")
+        else:
+            for bound in _bound(node):
+                found.setdefault(bound, []).append(ast.dump(node))
+    return found
+
+
+def _core(body: Sequence[ast.stmt], bindings: dict[str, list[str]]) -> set[str]:
+    """The names that reach into tests, and those they rest on: constants, imports, functions of the module's own."""
+    core = {name for node in body if _is_fixture(node) or _is_of_cases(node) for name in _bound(node)}
+    core |= set(filter(_is_hook, bindings))
+    before: set[str] = set()
+    while core != before:
+        before = set(core)
+        core |= {
+            name
+            for node in body
+            if not isinstance(node, _Function | ast.ClassDef) or node.name.startswith("_")
+            for name in _bound(node) & _used(body, core)
+        }
+    return core
+
+
+def _used(body: Iterable[ast.stmt], core: set[str]) -> set[str]:
+    """The names that statements use which give core names something."""
+    return {one.id for node in body if _bound(node) & core for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _is_stray(node: ast.stmt, core: set[str]) -> bool:
+    """Whether a statement does something to a core name as the module is loaded, or may do so."""
+    if isinstance(node, _Function | ast.ClassDef | ast.Import | ast.ImportFrom) or _bound(node):
+        return False
+    return any(isinstance(one, ast.Name) and one.id in core | _REACHES for one in _walk(node))
+
+
+def _walk(node: ast.stmt) -> Iterator[ast.AST]:
+    """What is in a statement, but for what is only run as a script."""
+    is_script = isinstance(node, ast.If) and "'__name__'" in ast.dump(node.test)
+    return iter(()) if is_script else ast.walk(node)
