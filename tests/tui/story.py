@@ -395,7 +395,7 @@ class Story:
                     raised.append(ev.RequestClosed(id=order.args["request"], outcome=RequestOutcome.GRANTED))
                 return raised, "done", f"{dimension} raised"
             case "note":
-                return [ev.Noted(text=order.args["text"])], "done", "noted"
+                return [ev.Noted(text=order.args["text"])], "done", "in the next brief"
             case "pause":
                 return [ev.StatusChanged(status=SessionStatus.PAUSED, why="operator")], "done", "paused"
             case "resume":

@@ -196,10 +196,12 @@ def test_findings_are_told_by_place_reason_and_line() -> None:
     frozen = ev.Finding(kind="changed", path="tests/t.py", line=1, text="x = 1")
     entry = told(ev.Tampered(iteration=1, task=1, paths=(), findings=(found, frozen, found), more=4))
     assert entry
-    assert entry.text == "a.py:2: it leaves » os._exit(0); tests/t.py:1: frozen files changed » x = 1; and 5 more: exit"
+    assert entry.text == (
+        "a.py:2: it leaves: “os._exit(0)”; tests/t.py:1: frozen files changed: “x = 1”; and 5 more: exit"
+    )
     suspected = told(ev.Suspected(iteration=1, task=1, findings=(found,)))
     assert suspected
-    assert (suspected.word, suspected.text) == ("suspect", "a.py:2: it leaves » os._exit(0)")
+    assert (suspected.word, suspected.text) == ("suspect", "a.py:2: it leaves: “os._exit(0)”")
 
 
 def test_rows_that_only_move_gauges_are_not_told() -> None:
@@ -276,3 +278,20 @@ def test_words_of_the_machine_are_told_in_those_of_a_person() -> None:
         entry = told(event)
         assert entry is not None
         assert entry.text == said
+
+
+def test_why_a_verdict_is_what_it_is_stands_before_the_names_of_tests_that_may_be_cut() -> None:
+    names = tuple(f"tests.test_statistics.StatisticsTest.test_column_number_{number}" for number in range(3))
+    failed = ev.Judged(
+        iteration=4, task=4, phase=Phase.WORK, verdict=Verdict.FAILED, reason="3 of 4 tests failed", failing=names
+    )
+    entry = told(failed)
+    assert entry
+    assert entry.text.startswith(f"task 4 failed: 3 of 4 tests failed · {names[0]}, ")
+
+
+def test_an_iteration_that_ended_because_a_protected_file_lay_open_says_so_and_what_comes_next() -> None:
+    why = "proctor.yaml was replaced on the host, and its cover inside with it"
+    entry = told(ev.IterationEnded(iteration=4, task=4, how=IterationEnd.UNCOVERED, detail=why))
+    assert entry
+    assert entry.text == f"ended, for a protected file lay open; a fresh worker goes on · nothing changed · {why}"

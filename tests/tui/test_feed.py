@@ -118,7 +118,7 @@ def test_an_order_is_left_and_its_answer_comes_back_as_one_line(story: Story, re
     reader.feed.order("note", text="look at the reader")
     reader.until(lambda: bool(story.answer_orders()))
     reader.until(lambda: any(news.answers for news in reader.news))
-    assert [a for news in reader.news for a in news.answers] == [("note", "noted", True)]
+    assert [a for news in reader.news for a in news.answers] == [("note", "your note is in the next brief", True)]
 
 
 def test_a_refusal_is_told_as_one(story: Story, reader: Reader) -> None:

@@ -14,7 +14,7 @@ from proctor.tui.panels import banner, header, request, strip, tasks
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain, width
 from proctor.tui.view import holding
-from proctor.tui.wording import because, not_raised
+from proctor.tui.wording import answered, because, not_raised
 from proctor.words import (
     DROPPED,
     CheckpointKind,
@@ -220,3 +220,13 @@ async def test_a_mistyped_extension_is_refused_where_it_is_typed(workspace: Path
         await until(pilot, lambda: "at most 200M at once" in shown(pilot.app))
         assert story.answer_orders() == []
     story.close()
+
+
+def test_the_answer_to_an_order_says_what_it_is_about() -> None:
+    for verb, outcome, detail, said in (
+        ("note", "done", "in the next brief", "your note is in the next brief"),
+        ("checkpoint", "done", "kept as c4", "kept as c4"),
+        ("fresh", "done", "", "fresh done"),
+        ("rollback", "refused", "there is none", "rollback not done: there is none"),
+    ):
+        assert answered(verb, outcome, detail) == said

@@ -26,7 +26,7 @@ from proctor.supervisor.client import Client
 from proctor.tui import rows as journal_rows
 from proctor.tui.entries import Entry
 from proctor.tui.stream import from_stream
-from proctor.tui.wording import OUTCOMES
+from proctor.tui.wording import answered
 from proctor.units import counted, parse_amount
 from proctor.words import Dimension, SessionStatus
 
@@ -251,9 +251,7 @@ class Feed(threading.Thread):
             event = row.event
             if isinstance(event, OrderTaken) and event.order in self._waiting:
                 verb, _ = self._waiting.pop(event.order)
-                well = event.outcome == "done"
-                text = event.detail if well and event.detail else f"{verb} {OUTCOMES.get(event.outcome, event.outcome)}"
-                found.append((verb, text if well else f"{text}: {event.detail}", well))
+                found.append((verb, answered(verb, event.outcome, event.detail), event.outcome == "done"))
         for order in [order for order, (_, until) in self._waiting.items() if now > until]:
             verb, _ = self._waiting.pop(order)
             found.append((verb, f"{verb}: no answer yet; the order is in the inbox", False))

@@ -36,10 +36,10 @@ def judged(e: ev.Judged) -> Told:
             )
         return None
     what = "final check" if e.phase is Phase.FINAL else f"task {e.task}"
-    failing = f": {', '.join(e.failing[:3])}" if e.failing else ""
+    failing = f" · {', '.join(e.failing[:3])}" if e.failing else ""  # last: ids are long, and a long line is cut
     telling = e.verdict is not Verdict.PASSED or e.moved or OWN_TESTS in e.reason
-    reason = f" · {e.reason}" if e.reason and telling else ""
-    return "verdict", f"{what} {e.verdict}{failing}{reason}", _VERDICT_ROLE.get(e.verdict, Role.TEXT)
+    reason = f": {e.reason}" if e.reason and telling else ""
+    return "verdict", f"{what} {e.verdict}{reason}{failing}", _VERDICT_ROLE.get(e.verdict, Role.TEXT)
 
 
 def regressed(e: ev.Regressed) -> Told:
@@ -78,7 +78,7 @@ def suspected(e: ev.Suspected) -> Told:
 
 def _findings(findings: tuple[ev.Finding, ...], more: int) -> str:
     """The first findings, each with its line, and the kinds of the others."""
-    told = [f"{one.where}: {one.why or TAMPERED.get(one.kind, one.kind)}" + (f" » {one.text}" if one.text else "")
+    told = [f"{one.where}: {one.why or TAMPERED.get(one.kind, one.kind)}" + (f": “{one.text}”" if one.text else "")
             for one in findings[:2]]  # fmt: skip
     left = len(findings) - len(told) + more
     kinds = ", ".join(dict.fromkeys(TAMPERED.get(one.kind, one.kind.replace("_", " ")) for one in findings[2:]))

@@ -46,6 +46,7 @@ _ENDED = {
     IterationEnd.BUDGET: "ended at a ceiling",
     IterationEnd.LINGERED: "did not leave",
     IterationEnd.LOOPING: "ran in circles",
+    IterationEnd.UNCOVERED: "ended, for a protected file lay open; a fresh worker goes on",
 }
 _OUTCOME_ROLE = {RequestOutcome.GRANTED: Role.TEXT, RequestOutcome.DENIED: Role.TEXT}
 

@@ -21,6 +21,8 @@ ASKED_LATER = "asked at the end"
 """When a task that needs a person is asked about: once nothing else is left to do."""
 OUTCOMES = {"done": "done", "refused": "not done", "lost": "came too late", "expired": "came too late"}
 """What became of an order."""
+_ANSWERED = {"note": "your note is"}
+"""What the answer to an order is about, where it does not say so itself."""
 
 
 MOST = 100
@@ -33,6 +35,14 @@ def not_raised(dimension: Dimension, by: int, limit: int, used: int) -> str:
     if by <= 0:
         return "a ceiling can only be raised"
     return f"at most {format_amount(dimension, most)} at once: a ceiling is not lowered again" if by > most else ""
+
+
+def answered(verb: str, outcome: str, detail: str) -> str:
+    """What became of an order of the operator's, in one line."""
+    if outcome == "done" and detail:
+        return f"{_ANSWERED[verb]} {detail}" if verb in _ANSWERED else detail
+    said = f"{verb} {OUTCOMES.get(outcome, outcome)}"
+    return said if outcome == "done" else f"{said}: {detail}"
 
 
 def seen_over(rule: Rule, window: int) -> str:
