@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from proctor.oracle.absent import Lack, lack
+from proctor.oracle.absent import Lack, is_gone, lack
 from proctor.oracle.bench import CheckResult
 from proctor.oracle.check import Judgement
 from proctor.sandbox.choose import choose
@@ -17,7 +17,9 @@ from proctor.sandbox.policy import Policy
 from proctor.supervisor import judging, policies
 from proctor.words import Verdict
 
-from .project import Project
+from .project import PYTEST, Project
+
+PLUGIN = "ImportError: Error importing plugin"
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,23 @@ from .project import Project
             "",
             ("program jq", False),
         ),
+        ("pytest -p nosuch", f"{PLUGIN} \"nosuch\": No module named 'nosuch'", "Write add", ("plugin nosuch", True)),
+        (
+            "env PYTEST_PLUGINS=no.such pytest",
+            f"{PLUGIN} \"no.such\": No module named 'no'",
+            "",
+            ("plugin no.such", True),
+        ),
+        ("pytest", f"{PLUGIN} \"declared.late\": No module named 'declared'", "", ("plugin declared.late", True)),
+        (
+            "pytest -p greet",
+            f"{PLUGIN} \"greet\": No module named 'greet'",
+            "Write the plugin greet",
+            ("plugin", False),
+        ),
+        ("pytest -p calc.plug", f"{PLUGIN} \"calc.plug\": No module named 'calc.plug'", "", ("plugin", False)),
+        ("pytest -p calc", f"{PLUGIN} \"calc\": No module named 'store'", "", None),
+        ("pytest", f"E   {PLUGIN} \"nosuch\": No module named 'nosuch'", "", None),
         ("sh deploy.sh", "deploy.sh: 3: ehco: not found", "", None),
         ("sh -c 'cat notes'", "cat: notes: No such file or directory", "", None),
         ("sh -c './greet'", "sh: 1: ./greet: not found", "", None),
@@ -63,6 +82,7 @@ def test_g2_what_a_check_starts_and_nobody_at_work_could_bring_says_nothing_of_t
 ) -> None:
     project.write("Makefile", "lint:\n\tnosuch --all || exit 1\n")
     project.write("deploy.sh", "ehco done\n")
+    project.write("pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-p declared.late'\n")
     project.write("go.mod", "module ex.org/calc\n")
     project.freeze("tests")
     log = project.write("log", f"one line\n{said}\nanother\n")
@@ -101,3 +121,12 @@ def test_once_a_worker_has_run_the_sandbox_is_asked_whether_something_is_missing
     assert verdict("grep", 0) is Verdict.INFRA
     assert verdict("grep", 1) is Verdict.FAILED
     assert verdict("nosuch", 1) is Verdict.INFRA
+
+
+def test_a_plugin_that_is_not_there_keeps_pytest_from_running_a_test(project: Project) -> None:
+    project.freeze("tests")
+    result = project.judge([*PYTEST, "-p", "no_such_plugin"]).results[0]
+    lacking = lack(result, project.workspace, project.frozen, ["Write add"])
+    assert lacking is not None
+    assert (lacking.what, lacking.sure) == ("plugin no_such_plugin was not found", True)
+    assert is_gone(lacking.trial, choose("bwrap"), Policy(workspace=project.workspace))

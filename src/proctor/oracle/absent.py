@@ -43,6 +43,10 @@ _PROGRAM = re.compile(
 )
 _MODULE = re.compile(rb"^(?:\S*/)?(?:python|pypy)[\d.]*: No module named '?([\w.]{1,200})'?\r?$", re.MULTILINE)
 _IMPORTED = re.compile(rb"^ModuleNotFoundError: No module named '([\w.]{1,200})'\r?$", re.MULTILINE)
+_PLUGIN = re.compile(
+    rb"^ImportError: Error importing plugin \"([\w.]{1,200})\": No module named '([\w.]{1,200})'\r?$", re.MULTILINE
+)
+"""What pytest says, with the plugin first, before it looks for a test."""
 _FILE = re.compile(rb"^FileNotFoundError: \[Errno 2\] No such file or directory: '" + _NAME + rb"'\r?$", re.MULTILINE)
 _GO_MODULE = re.compile(rb"^module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
 _WORD = re.compile(r"[\w.+-]+")
@@ -77,10 +81,11 @@ def lack(result: CheckResult, workspace: Path, frozen: Frozen, told: Iterable[st
         return None
     named = set(_words(result.run))
     for kind, name, certain in _missing(output):
-        ours = name in named or (kind == "program" and name in _scripts(frozen))
+        ours = name in named or (kind != "module" and name in _scripts(frozen, kind == "plugin"))
         if ours or not certain:
-            top = name.partition(".")[0] if kind == "module" else name
-            sure = certain and ours and (top in _TOOLS or not _is_provided(top, workspace, told))
+            top = name if kind == "program" else name.partition(".")[0]
+            declared = kind != "plugin" and _is_declared(top, workspace)
+            sure = certain and ours and (top in _TOOLS or not (declared or _is_provided(top, workspace, told)))
             return Lack(f"{kind} {name} was not found", sure, trial(_starting(kind, name, result.run)))
     return None
 
@@ -100,6 +105,9 @@ def _starting(kind: str, name: str, command: Sequence[str]) -> tuple[str, ...]:
 
 def _missing(output: bytes) -> Iterator[tuple[str, str, bool]]:
     """Kinds and names of what is not there, and whether that is what was started rather than what that uses."""
+    for plugin, gone in _PLUGIN.findall(output):
+        if plugin == gone or plugin.startswith(gone + b"."):
+            yield "plugin", plugin.decode(), True
     for pattern, kind, certain in (
         (_PROGRAM, "program", True),
         (_MODULE, "module", True),
@@ -122,28 +130,35 @@ def _words(run: Sequence[str]) -> Iterator[str]:
         yield from _WORD.findall(word)
 
 
-def _scripts(frozen: Frozen) -> set[str]:
-    """The words of the frozen files that hold a check's commands."""
+def _scripts(frozen: Frozen, settings: bool = False) -> set[str]:
+    """The words of the frozen files that hold a check's commands, or that also say with which `settings` these run."""
     found: set[str] = set()
+    names = mentions.names_files if settings else mentions.names_commands
     for item in frozen.items:
-        if item.link is None and (item.path in frozen.named or mentions.names_commands(item.path)):
+        if item.link is None and (item.path in frozen.named or names(item.path)):
             with open(frozen.content(item), "rb") as file:
                 found.update(_WORD.findall(file.read(mentions.LIMIT).decode(errors="replace")))
     return found
 
 
+def _is_declared(name: str, workspace: Path) -> bool:
+    """Whether a manifest of the workspace speaks of a name. One that has pytest load a plugin asks for it, no more."""
+    words = _as_word(name)
+    return any(words.search(discovery.read(workspace / one).decode(errors="replace")) for one in _MANIFESTS)
+
+
 def _is_provided(name: str, workspace: Path, told: Iterable[str]) -> bool:
-    """Whether the workspace has or declares something of a name, or the task speaks of it."""
-    words = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
-    if any(words.search(text) for text in told):
-        return True
-    if any(words.search(discovery.read(workspace / manifest).decode(errors="replace")) for manifest in _MANIFESTS):
-        return True
-    return any(
+    """Whether the workspace has something of a name, or the task speaks of it."""
+    words = _as_word(name)
+    return any(words.search(text) for text in told) or any(
         name in (part, part.partition(".")[0])
         for path, _ in discovery.walk(workspace, lenient=True)
         for part in path.split("/")
     )
+
+
+def _as_word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
 
 
 def _go_modules(workspace: Path) -> set[str]:
