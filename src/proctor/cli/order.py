@@ -14,7 +14,7 @@ from proctor.cli.read import print_json
 from proctor.errors import UsageError
 from proctor.journal.events import kind_of
 from proctor.journal.state import State
-from proctor.journal.store import NoJournal
+from proctor.journal.store import Damaged, NoJournal
 from proctor.supervisor import inbox
 from proctor.supervisor.client import Client
 from proctor.units import parse_amount, parse_dimension, parse_duration
@@ -131,8 +131,14 @@ def send(workspace: Path, verb: str, as_json: bool = False, **args: Any) -> int:
             return _offline(workspace, verb, args, as_json)
         raise
     with client:
+        try:
+            state = client.state()
+        except Damaged:
+            if verb in OFFLINE:
+                return _offline(workspace, verb, args, as_json)
+            raise
         if verb == "extend":
-            _check(client.state(), verb, args)
+            _check(state, verb, args)
         if client.alive():
             return _ask(client, verb, args, as_json)
         if verb in OFFLINE:

@@ -19,7 +19,7 @@ from proctor.errors import ProctorError, UsageError
 from proctor.journal import checks
 from proctor.journal.events import IterationEnded, Judged, Logged, RequestOpened, SupervisorEnded
 from proctor.journal.state import State
-from proctor.journal.store import NoJournal
+from proctor.journal.store import Damaged, NoJournal
 from proctor.supervisor.client import Client
 from proctor.supervisor.launch import Launch, launch
 from proctor.text import safe_line
@@ -51,6 +51,8 @@ def resume(given: argparse.Namespace) -> int:
             alive = client.alive()
     except NoJournal:
         raise UsageError(f"{given.dir}: no session to resume; `proctor run` starts one") from None
+    except Damaged:
+        alive = False  # the start says what follows
     if alive:
         return go_on(given.dir, given)
     return start(given.dir, given, [*flags(given), *(["--reset-plateau"] if given.reset_plateau else [])])

@@ -42,12 +42,18 @@ INSERT INTO meta VALUES ('token', 0);
 """
 
 
+CORRUPT = "journal.corrupt.db"
+"""The one copy of a damaged journal, beside it."""
 _SURROUNDINGS = ("full", "disk I/O", "readonly", "unable to open", "locked")
 """Words of SQLite's for what hinders it that is not in the file."""
 
 
 class Fenced(ProctorError):
     """Another supervisor took over; this writer's rows are refused."""
+
+
+class Damaged(Unrecoverable):
+    """The journal cannot be read; nothing was changed. Whoever would have written it keeps a copy."""
 
 
 class NoJournal(UsageError):
@@ -79,7 +85,15 @@ def _translated(path: Path) -> Iterator[None]:
             raise Unrecoverable(f"{path}: cannot open the journal: {text}", "workspace") from error
         if "locked" in text:
             raise Unrecoverable(f"{path}: the journal stayed locked by another process", "journal") from error
-        raise Unrecoverable(f"{path}: the journal is damaged ({text}); it is left as it is", "journal") from error
+        raise _damaged(path, text) from error
+
+
+def _damaged(path: Path, text: str) -> Damaged:
+    """The one word about a damaged journal: where its copy is, if somebody made it, and what to do."""
+    backup = path.with_name(CORRUPT)
+    kept = f"a copy is in {backup.name}, nothing was changed" if backup.exists() else "it is left as it is"
+    what = f"the journal is damaged{f' ({text})' if text else ''}; {kept}"
+    return Damaged(f"{path}: {what}; restore a backup, or move {path.parent} away to begin anew", "journal")
 
 
 def _none_here(path: Path) -> str:
@@ -173,7 +187,7 @@ class Journal(Reader):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             _create(path)
-        _refuse_corrupt(path)
+        refuse_damaged(path)
         super().__init__(path)
         if self.newer:
             super().close()
@@ -296,27 +310,21 @@ def _create(path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _refuse_corrupt(path: Path) -> None:
+def refuse_damaged(path: Path) -> None:
     """A journal that cannot be read is backed up once and never treated as a fresh start."""
+    said = ""
     try:
-        db = _connect(path, "ro")
-        try:
+        with contextlib.closing(_connect(path, "ro")) as db:
             sound = db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
             db.execute("SELECT value FROM meta WHERE key = 'token'").fetchone()[0]
-        finally:
-            db.close()
     except sqlite3.DatabaseError as error:
         if any(words in str(error) for words in _SURROUNDINGS):
             return  # whoever opens it next says which
-        sound = False
+        sound, said = False, str(error)
     except TypeError:
         sound = False
     if not sound:
-        backup = path.with_name("journal.corrupt.db")
+        backup = path.with_name(CORRUPT)
         if not backup.exists():
             shutil.copy2(path, backup)
-        raise Unrecoverable(
-            f"{path}: the journal is damaged; a copy is in {backup.name}, nothing was changed; "
-            "restore a backup or move .proctor away to begin anew",
-            "journal",
-        )
+        raise _damaged(path, said)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.errors import ProctorError, UsageError
-from proctor.journal.store import NoJournal
+from proctor.journal.store import Damaged, NoJournal, journal_path, refuse_damaged
 from proctor.supervisor import process, sessions
 from proctor.supervisor.client import Client
 from proctor.text import safe_line
@@ -85,12 +85,16 @@ def launch(workspace: Path, arguments: list[str]) -> Launch:
     contract = preflight(workspace)
     folder = state_dir(workspace, contract)
     before = 0
-    with contextlib.suppress(NoJournal), Client(workspace) as client:
-        before = client.state().seq
-        holder = client.state().supervisor
-        if holder and client.alive():
-            where = f"{workspace}: supervisor {holder.pid} is up"
-            raise UsageError(f"{where}; use `proctor attach` or `proctor stop`")
+    try:
+        with contextlib.suppress(NoJournal), Client(workspace) as client:
+            before = client.state().seq
+            holder = client.state().supervisor
+            if holder and client.alive():
+                where = f"{workspace}: supervisor {holder.pid} is up"
+                raise UsageError(f"{where}; use `proctor attach` or `proctor stop`")
+    except Damaged:
+        refuse_damaged(journal_path(folder))
+        raise
     sessions.remember(workspace)
     log = folder / "supervisor.log"
     size = log.stat().st_size if log.exists() else 0
