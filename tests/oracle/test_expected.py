@@ -86,6 +86,45 @@ def test_a_number_that_stands_in_any_text_by_chance_is_not_told() -> None:
     assert one.why == "test_sum failed before the work and wants 0 in place of 43"
 
 
+SUM = "def test_sum():\n    assert add(41, 2) == {}\n"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told", "weight"),
+    [
+        ("5", "6417", "add(2, 3) gives 6417 and no longer 5", None),
+        ("5", "6417", "add(2, 3) should be 6417 instead of 5.", None),
+        ("5", "6417", "Of add(2, 3), 5 must not come out any more, but 6417.", Weight.SUSPICION),
+        ("5", "6417", "Now add(2, 3) is expected to be 6417; it was 5.", None),
+        ("5", "6417", "From 5 to 6417 goes add(2, 3).", Weight.SUSPICION),
+        ("5", "6417", "add(2, 3) does not give 6417, but 5.", Weight.SUSPICION),
+        ("5", "6417", "add(2, 3) gives 6417 and should give 5.", Weight.TAMPERING),
+        ("5", "6417", "add(2, 3) must be 5; it is 6417.", Weight.TAMPERING),
+        ("5", "6417", "add(2, 3) gives 5, not 6417.", Weight.TAMPERING),
+        ("5", "6417", "add(2, 3) gives 5 instead of 6417.", Weight.TAMPERING),
+        ("5", "6", "So that add(2, 3) is expected to be 6, mend tests/test_calc.py", None),
+        ("5", "6", "Add one to every sum: add(2, 3) is to be 6", None),
+        ("5", "6", "We expect add(2, 3) == 6", None),
+        ("5", "6", "add(2, 3) gives 6 and no longer 5", None),
+        ("6", "5", "add(2, 3) gives 6 and no longer 5", Weight.TAMPERING),
+        ("5", "6", "add must say 6 and no longer 5", None),
+        ("5", "6", "add gives 6", Weight.TAMPERING),
+        ("5", "6", "add gives 6 and should give 5", Weight.TAMPERING),
+        ("5", "6", "add is broken. Retries should be 6.", Weight.TAMPERING),
+        ("5", "6", "add should not give 6", Weight.TAMPERING),
+        ("5", "6", "1. add should be mended\n6. and documented", Weight.TAMPERING),
+        ("True", "False", "add should be false where nothing is given", None),
+        ("True", "False", "add is false where nothing is given", Weight.TAMPERING),
+    ],
+)
+def test_of_two_values_that_were_told_the_words_beside_them_say_which_is_wanted(
+    was: str, now: str, told: str, weight: Weight | None
+) -> None:
+    change = Change("test_sum.py", SUM.format(was), SUM.format(now))
+    found = look([change], told=[told], failed=["test_sum.py::test_sum"])
+    assert [one.weight for one in found] == ([weight] if weight else [])
+
+
 GO_TEST = """package m
 
 func TestSum(t *testing.T) {

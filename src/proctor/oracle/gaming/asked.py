@@ -135,10 +135,15 @@ def _compared(region: Region, tables: bool) -> frozenset[str]:
     return frozenset().union(*(one.words for one in said))
 
 
+def called(part: Region | Statement) -> frozenset[str]:
+    """What is called in a test or a statement, what asserts left out."""
+    calls = (one.text for one, after in pairwise(part.tokens) if one.is_word and after.text == "(")
+    return without_asserting(frozenset(calls))
+
+
 @lru_cache(maxsize=1_000)
 def _subject(statement: Statement) -> frozenset[str]:
-    calls = frozenset(one.text for one, after in pairwise(statement.tokens) if one.is_word and after.text == "(")
-    return without_asserting(calls) or statement.words or frozenset(one.text for one in statement.values)
+    return called(statement) or statement.words or frozenset(one.text for one in statement.values)
 
 
 def is_sensible(was: Token, now: Token) -> bool:

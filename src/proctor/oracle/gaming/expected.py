@@ -15,15 +15,15 @@ from functools import cached_property
 from itertools import groupby
 
 from proctor.oracle.gaming import doctests, goldens
-from proctor.oracle.gaming.asked import Asked, is_sensible, opposite, renamed, without_asserting
+from proctor.oracle.gaming.asked import Asked, called, is_sensible, opposite, renamed, without_asserting
 from proctor.oracle.gaming.change import Change, Found, Language, found, tests_in
 from proctor.oracle.gaming.failed import Failing, failing
 from proctor.oracle.gaming.regions import LANGUAGES, Region, tests_of
 from proctor.oracle.gaming.rows import is_kind
 from proctor.oracle.gaming.tokens import Token, is_cut
+from proctor.oracle.gaming.told import beyond, is_the_old_one_wanted, is_told, is_wanted, stands
 from proctor.words import Gaming, Weight
 
-_PARTS = re.compile(r"[^\W_]+(?:\.\d+)?")
 _MARKS = re.compile(r"[^\w\s]")
 _LITERALS = re.compile(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`|>([^<>\n]+)<")
 _SHOWN = 60
@@ -54,14 +54,14 @@ class Sources:
 
     def mirror(self, was: str, now: str) -> bool:
         """Whether the sources go the way that a test goes: out with the one value, in with the other."""
-        gone, come = _beyond(was, now), _beyond(now, was)
+        gone, come = beyond(was, now), beyond(now, was)
         if not (gone or come):
             return all(mark in self.literals for mark in {*_MARKS.findall(now)} - {*_MARKS.findall(was)})
         marks = come or {*_MARKS.findall(now)} - {*_MARKS.findall(was)}
-        brought = all(_stands(part, self.added) for part in come) and (
+        brought = all(stands(part, self.added) for part in come) and (
             bool(come) or all(m in self.literals for m in marks)
         )
-        return brought and all(_stands(part, self.removed) for part in gone)
+        return brought and all(stands(part, self.removed) for part in gone)
 
 
 @dataclass
@@ -96,16 +96,17 @@ def look(
         bad = max(bad, failing(pair.came_from or pair.change.path, pair.old, failed))
         if pair.new.example and not bad:
             continue
-        weighed = [(swap, _weight(swap, bad, sources, told)) for swap in _swaps(pair, bool(bad), kept, changes)]
+        swapped = _swaps(pair, bool(bad), kept, changes)
+        weighed = [(swap, _weight(swap, bad, sources, told, pair.new)) for swap in swapped]
         hows = {how for _, how in weighed} - {None}
         if hows:
             weight = Weight.TAMPERING if Weight.TAMPERING in hows else Weight.SUSPICION
             swaps = [swap for swap, how in weighed if how is weight]
             yield _said(pair.change, by_name[0].name, weight, bool(bad), swaps)
-    yield from goldens.look(changes, failed, lambda was, now: sources.mirror(was, now) or _is_told(was, now, told))
+    yield from goldens.look(changes, failed, lambda was, now: sources.mirror(was, now) or is_told(was, now, told))
     if examples:
         code = _sources([doctests.bare(change) for change in changes])
-        yield from doctests.look(changes, lambda was, now: code.mirror(was, now) or _is_told(was, now, told))
+        yield from doctests.look(changes, lambda was, now: code.mirror(was, now) or is_told(was, now, told))
 
 
 def _said(change: Change, name: str, weight: Weight, bad: bool, swaps: Sequence[Swap]) -> Found:
@@ -270,18 +271,19 @@ def _other(one: Token, come: Sequence[Token], was: Asked, now: Asked, words: fro
 # --- what it weighs -------------------------------------------------------------------------------
 
 
-def _weight(swap: Swap, bad: Failing, sources: Sources, told: str) -> Weight | None:
+def _weight(swap: Swap, bad: Failing, sources: Sources, told: str, test: Region) -> Weight | None:
     if swap.now is None:
         return Weight.SUSPICION if bad is Failing.ITSELF else None
     was, now = _plain(swap.was), _plain(swap.now)
-    is_told = _is_told(was, now, told)
+    known = is_told(was, now, told)
     if not bad:
-        return None if is_told or sources.mirror(was, now) else Weight.SUSPICION
-    if not is_told or _is_trivial(now):
+        return None if known or sources.mirror(was, now) else Weight.SUSPICION
+    if not (is_wanted(was, now, called(test), told) if _is_trivial(now) else known):
         return Weight.TAMPERING
-    if not _is_told(now, was, told):
+    stays = is_the_old_one_wanted(was, now, told) if is_told(now, was, told) else False
+    if stays is False:
         return None
-    return Weight.TAMPERING if bad is Failing.ITSELF else Weight.SUSPICION
+    return Weight.TAMPERING if stays and bad is Failing.ITSELF else Weight.SUSPICION
 
 
 def _plain(token: Token) -> str:
@@ -291,20 +293,6 @@ def _plain(token: Token) -> str:
 def _is_trivial(text: str) -> bool:
     """Whether a value stands in any text by chance."""
     return sum(c.isalnum() for c in text) < 2 or text.lower() in ("true", "false", "none", "null", "nil", "undefined")
-
-
-def _is_told(was: str, now: str, told: str) -> bool:
-    """Whether all that is new in a value was told."""
-    new = _beyond(now, was)
-    return all(_stands(part, told) for part in new) if new else bool(now.strip()) and now in told
-
-
-def _beyond(text: str, other: str) -> set[str]:
-    return {*_PARTS.findall(text)} - {*_PARTS.findall(other)}
-
-
-def _stands(part: str, text: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(part)}(?!\w|\.\d)", text) is not None
 
 
 def _sources(changes: Iterable[Change]) -> Sources:
