@@ -9,6 +9,9 @@ from proctor.tui.view import View
 from proctor.units import counted
 from proctor.words import Dimension
 
+_ENDED = "iterations ended"
+"""The one at work counts once it is over."""
+
 
 def dimensions(view: View) -> list[Dimension]:
     """What has a ceiling, then what is only counted."""
@@ -45,7 +48,7 @@ def table(view: View, room: int, cursor: int) -> list[Line]:
             (state.reserved.amounts if state.reserved else {}).get(dimension),
         )
         rows.append([
-            (fmt.LABEL[dimension], Role.TEXT),
+            (_ENDED if dimension is Dimension.ITERATIONS else fmt.LABEL[dimension], Role.TEXT),
             (used, Role.TEXT),
             (fmt.full(dimension, gauge.limit) if gauge else "no ceiling", Role.DIM),
             (fmt.percent(gauge.used, gauge.limit) if gauge and gauge.used is not None else "", role),

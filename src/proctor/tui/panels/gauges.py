@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from proctor.budget.thresholds import level_of
 from proctor.tui import format as fmt
-from proctor.tui.spans import Line, Role, cut, join, line, pad, spread, width
+from proctor.tui.spans import Line, Role, cut, join, line, pad, plain, spread, width
 from proctor.tui.view import View
 from proctor.units import counted
 from proctor.words import Dimension, Level, SessionStatus, Source
@@ -19,6 +21,8 @@ LEAST = 1_000
 TAIL = 4
 """Rows kept below the gauges, filled or not, so that nothing above moves when a line comes."""
 _NAME = {**fmt.LABEL, Dimension.ITERATIONS: fmt.SHORT[Dimension.ITERATIONS]}
+_OURS = (Dimension.WALL_CLOCK, Dimension.ELAPSED, Dimension.ITERATIONS)
+"""What is measured here, always: no mark ever stands beside it."""
 _CHANGED = (Dimension.FILES_TOUCHED, Dimension.LINES_CHANGED, Dimension.BYTES_WRITTEN)
 
 
@@ -126,12 +130,13 @@ def panel(view: View, gauges: Sequence[Gauge], room: int, rows: int, steady: int
 
 
 def folded(gauges: Sequence[Gauge], room: int, rows: int = 2) -> list[Line]:
-    """The gauges in a line or two of figures, the most pressing first, whole or not at all."""
+    """The gauges in a line or two of figures, the most pressing first, whole or not at all: no digit and no mark moves
+    what stands behind it."""
     found: list[Line] = []
     row: Line = ()
     for gauge in gauges:
         wider = join([row, _short(gauge)], "  ") if row else _short(gauge)
-        if width(wider) > room and row:
+        if cell_len(plain(wider).rstrip()) > room and row:
             found.append(row)
             wider = _short(gauge)
         row = wider
@@ -146,8 +151,8 @@ def _short(gauge: Gauge) -> Line:
     loud = Role.TEXT if gauge.level in (Level.OK, Level.ALERT) else role
     return line(
         (f"{fmt.SHORT[gauge.dimension]} ", Role.DIM),
-        (share, loud),
-        (f" {mark}" if mark else "", Role.DIM),
+        (f"{share:>4}", loud),
+        ("" if gauge.dimension in _OURS else f" {mark or ' '}", Role.DIM),
         (f" {word}" if word else "", role),
     )
 
@@ -155,6 +160,8 @@ def _short(gauge: Gauge) -> Line:
 def _used(gauge: Gauge) -> str:
     if gauge.used is None:
         return "?"
+    if gauge.dimension is Dimension.ITERATIONS:
+        return f"{gauge.used} ended"
     small = gauge.dimension is Dimension.COST and 0 < gauge.used < LEAST
     text = "<$0.001" if small else fmt.amount(gauge.dimension, gauge.used)
     return f"≥{text}" if gauge.source is Source.UNKNOWN else text
