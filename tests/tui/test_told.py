@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from harness import PATIENCE
 from proctor.budget.extension import suggested
 from proctor.journal import events as ev
 from proctor.journal.state import RequestState
+from proctor.supervisor.toll import Toll
 from proctor.tui.actions import offered
-from proctor.tui.panels import banner, header, request, strip, tasks
+from proctor.tui.panels import banner, budget, gauges, header, request, strip, tasks
 from proctor.tui.panels.help import pages
 from proctor.tui.spans import plain, width
 from proctor.tui.view import holding
@@ -19,10 +22,12 @@ from proctor.words import (
     DROPPED,
     CheckpointKind,
     Dimension,
+    Exhaustion,
     Phase,
     RequestKind,
     Rule,
     SessionStatus,
+    Source,
     TaskStatus,
     Verdict,
 )
@@ -230,3 +235,41 @@ def test_the_answer_to_an_order_says_what_it_is_about() -> None:
         ("rollback", "refused", "there is none", "rollback not done: there is none"),
     ):
         assert answered(verb, outcome, detail) == said
+
+
+def test_no_digit_and_no_mark_moves_what_stands_behind_it_in_the_line_of_budgets() -> None:
+    def shown(share: int, source: Source) -> list[str]:
+        state = a_state(used={Dimension.TOKENS: ev.Figure(20_000 * share, source), Dimension.COST: ev.Figure(1)})
+        return [plain(row) for row in gauges.folded(gauges.read(a_view(state)), 40)]
+
+    small, large = shown(0, Source.MEASURED), shown(45, Source.ESTIMATED)
+    assert (small[0].rstrip(), large[0].rstrip()) == ("tok  0 %    $ <1 %", "tok 45 % ~  $ <1 %")
+
+
+def test_iterations_are_counted_when_they_have_ended_and_say_so_beside_the_one_at_work() -> None:
+    ceiling = ev.CeilingFact(dimension=Dimension.ITERATIONS, limit=12, action=Exhaustion.PARK)
+    view = a_view(a_state(ceilings=(ceiling,), used={Dimension.ITERATIONS: ev.Figure(6)}))
+    (gauge,) = gauges.read(view)
+    assert "6 ended of 12" in plain(gauges.head(gauge, 38))
+    assert "iterations ended" in text(budget.table(view, 80, 0))
+
+
+async def test_a_key_with_nothing_to_show_or_that_has_to_wait_says_so(story: Story, desk: Desk) -> None:
+    story.rolled_back()
+    app, read = desk.app(), threading.Event()
+
+    def preview() -> Toll:
+        assert read.wait(PATIENCE)
+        return desk.toll
+
+    app.preview = preview
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("w")
+        await until(pilot, lambda: "nothing was warned of" in shown(app))
+        await pilot.press("R", "u", "p")
+        await until(pilot, lambda: "going back: looking for edits of yours" in shown(app))
+        read.set()
+        taken = []
+        await until(pilot, lambda: taken.extend(story.answer_orders()) or taken)
+        assert [order.verb for order in taken] == ["rollback"]

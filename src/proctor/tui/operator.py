@@ -35,6 +35,7 @@ WHY = 15.0
 LONG = 60.0
 """Seconds that it is mentioned at most, if it does not end before."""
 STARTING = "starting …"
+LOOKING = "going back: looking for edits of yours …"
 _ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "pause": ("pause", {}),
     "park": ("park", {}),
@@ -77,6 +78,12 @@ class Operator:
         """Whether a supervisor is being started from here."""
         return "run" in self._busy
 
+    @property
+    def going_back(self) -> bool:
+        """Whether it is looked what a rollback from here would take: no other way through the past, and no worker,
+        begins meanwhile."""
+        return "rollback" in self._busy
+
     def do(self, verb: str) -> None:
         """An act on the session."""
         if verb in _ORDERS:
@@ -109,7 +116,7 @@ class Operator:
             else:
                 answered({})
 
-        self._in_thread("rollback", self._app.preview, found, doing="looking for edits of yours …")
+        self._in_thread("rollback", self._app.preview, found, doing=LOOKING)
 
     def _resume(self) -> None:
         if self._app.view.alive:
@@ -213,6 +220,8 @@ class Operator:
         claimed = dock.request.id if asked and dock.request else dock.claim()
         request = self._app.view.state.request(claimed) if claimed is not None and self._app.view.state else None
         if request is None:
+            if dock.request is not None and not dock.minimised and not dock.answered:
+                self._app.say("not answered: it had only just appeared; the key again answers it")
             return
         match verb, request.opened.request:
             case "approve", RequestKind.EXTENSION if offer := requests.suggestion(self._app.view, request):
@@ -264,6 +273,7 @@ class Operator:
         self, name: str, work: Callable[[], Any], then: Callable[[Any], None] | None = None, *, doing: str
     ) -> None:
         if name in self._busy:
+            self._app.say(doing, seconds=LONG)
             return
         self._busy.add(name)
         self._app.set_timer(SOON, lambda: self._app.say(doing, seconds=LONG) if name in self._busy else None)

@@ -13,6 +13,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from proctor.tui.actions import ACTIONS, Need, offered
+from proctor.tui.operator import LOOKING
 from proctor.tui.panels import banner, drift, empty, gauges, header, strip, tasks
 from proctor.tui.panels.keys import footer, matters, overlay, shown
 from proctor.tui.screens.own import OWN
@@ -47,7 +48,9 @@ ABOUT = 7
 """Rows in which the task at work stands with all that is known of it, and what follows is marked."""
 DOCKED = 14
 """Rows that may be taken from the budget's panel, while a request is docked."""
-_NOTHING = {"undo": "nothing to undo", "redo": "nothing to redo"}
+_NOTHING = {"undo": "nothing to undo", "redo": "nothing to redo", "warnings": "nothing was warned of"}
+WAIT = ("undo", "redo", "resume", "run")
+"""What waits until it is known what a rollback takes."""
 _PALETTE_KEYS = ("enter", "do it"), ("esc", "close")
 
 
@@ -262,7 +265,8 @@ class Session(Screen[None]):
             Need.TABS: self.size.width < WIDE,
         }
         holds = holding(self.proctor.view) | {need for need, now in of_screen.items() if now}
-        begun = ("run", "resume") if self.proctor.operator.starting else ()
+        operator = self.proctor.operator
+        begun = WAIT if operator.going_back else ("run", "resume") if operator.starting else ()
         verbs = (a.verb for a in ACTIONS if offered(a.verb, holds) and a.verb not in begun)
         return {verb: shown(self.proctor.key_of(verb)) for verb in verbs}
 
@@ -276,14 +280,15 @@ class Session(Screen[None]):
             self.act(verb)
 
     def on_key(self, event: Key) -> None:
-        """A way through the past that is not there says so, an answer unfolds what was folded away; every other key
-        that is not offered does nothing."""
+        """A way through the past that is not there says so, or that it waits; so do warnings that there are none. An
+        answer unfolds what was folded away; every other key that is not offered does nothing."""
         for verb in sorted(ANSWERS) if self.in_front and self.dock.minimised and self.dock.request else ():
             if self.proctor.key_of(verb) in (event.key, event.character):
                 event.stop()
                 self._unfold(verb)
                 return
-        for verb, said in _NOTHING.items():
+        waits = dict.fromkeys(WAIT, LOOKING) if self.proctor.operator.going_back else {}
+        for verb, said in {**_NOTHING, **waits}.items():
             pressed = self.proctor.key_of(verb) in (event.key, event.character)
             if pressed and self.in_front and self.proctor.view.state and verb not in self.keys():
                 self.say(said, well=True, seconds=SECONDS)
