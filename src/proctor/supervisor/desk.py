@@ -20,6 +20,11 @@ from proctor.units import format_amount, parse_amount, parse_dimension
 from proctor.words import CheckpointKind, Dimension, RequestKind, RequestOutcome
 from proctor.worker import tools
 
+PAST = frozenset({"rollback", "undo"})
+"""Orders that take a while to carry out, and change what the next ones mean."""
+AFTER_IT = PAST | {"checkpoint", "prune", "resume"}
+"""Orders that wait while the tree goes back or forth: what was ordered first is done first."""
+
 
 class Refused(Exception):
     """The order cannot be done; the text says why."""
@@ -32,6 +37,8 @@ class Desk(Asking):
         super().__init__(session, rules)
         self._accepted: set[str] = set()
         self._chores: list[Order] = []
+        self._going: set[str] = set()
+        """Orders of `PAST` that were taken in and are not answered."""
         self._verbs: dict[str, Callable[[Order], str | None]] = {
             "pause": self._pause,
             "resume": self._resume,
@@ -60,8 +67,12 @@ class Desk(Asking):
                 continue
             elif self._stale(order):
                 self.close(order, "expired", "meant for another session or an earlier supervisor")
+            elif self._going and order.verb in AFTER_IT:
+                continue
             else:
                 self._accepted.add(order.id)
+                if order.verb in PAST:
+                    self._going.add(order.id)
                 self._obey(order)
 
     def _stale(self, order: Order) -> bool:
@@ -85,6 +96,7 @@ class Desk(Asking):
         """The answer to an order is a row; only then does its file go."""
         answer = ev.OrderTaken(order=order.id, verb=order.verb, outcome=outcome, detail=detail, by=order.by)
         self._s.append(answer)
+        self._going.discard(order.id)
         for path, left in inbox.pending(self._s.state_dir):
             if left is not None and left.id == order.id:
                 path.unlink(missing_ok=True)
