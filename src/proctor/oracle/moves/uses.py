@@ -1,4 +1,4 @@
-"""What code does with values that it did not make: which it reads, which others get hold of and may change. Pure."""
+"""What code does with values that it did not make: which it reads, and which it may change. Pure."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from functools import lru_cache
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, Beside, Pieces, Test
 
 Handed = tuple[str, str]
-"""A value by its name, and the name of what gets hold of it; "" where it is not known what does."""
+"""A value by its name, and the name of what may change it; "" where it is not known what does."""
 _PARTS = re.compile(r"[^\w$!]+")
 _GIVES = frozenset({"return", "=>", "yield", "(Return", "(Yield"})
-_KEEPS = frozenset({"=", ":=", "&", "mut"})
-_KEEPING = frozenset({"(Assign", "(AnnAssign", "(NamedExpr", "(Starred", "(keyword"})
-_ASSERTS = ("assert", "expect", "require", "to")
-_READS = frozenset({
-    "approx", "cap", "clone", "count", "dict", "entries", "filter", "format", "get", "if", "includes", "index",
-    "isinstance", "items", "iter", "join", "keys", "len", "list", "map", "match", "max", "min", "print", "repr",
-    "slice", "sorted", "str", "sum", "switch", "toString", "to_string", "tuple", "values", "while",
+_KEEPS = frozenset({"=", ":="})
+_CHANGES = frozenset({
+    "Add", "Decode", "Fscan", "Ints", "Reverse", "Set", "Slice", "Sort", "Sscan", "Sscanf", "Sscanln", "Store",
+    "Strings", "Swap", "Unmarshal", "add", "append", "assign", "clear", "copy", "delete", "discard", "extend",
+    "fetch_add", "fill", "heapify", "insert", "pop", "popitem", "push", "push_str", "remove", "replace", "reverse",
+    "set", "setdefault", "shift", "shuffle", "sort", "splice", "store", "swap", "take", "unshift", "update", "write",
 })  # fmt: skip
-"""Names of what changes nothing that it is given, nor what it is a part of."""
+"""Names of what changes that which it is given, or is a part of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,10 @@ class _Said:
     def is_called(self) -> bool:
         return self.after == "(" or self.before == "(Call"
 
+    @property
+    def is_argument(self) -> bool:
+        return self.within == "(Call" or (self.within == "(" and self.before in "(," and self.after in "),")
+
 
 @lru_cache(maxsize=4096)
 def asked(test: Test) -> tuple[frozenset[str], frozenset[str]]:
@@ -51,7 +54,7 @@ def asked(test: Test) -> tuple[frozenset[str], frozenset[str]]:
 
 @lru_cache(maxsize=4096)
 def handed(beside: Beside) -> frozenset[Handed]:
-    """The values that a statement does more with than read them."""
+    """The values that a statement may change."""
     return frozenset(_handed(beside))
 
 
@@ -61,17 +64,17 @@ def is_handing_out(beside: Beside, names: Collection[str]) -> bool:
 
 
 def _handed(beside: Beside) -> Iterator[Handed]:
-    for one in _said(beside.pieces, beside.own):
-        parts = [part for part in _PARTS.split(one.chain) if part]
+    said = list(_said(beside.pieces, beside.own))
+    changes = any(one.is_called and _leaf(one.chain) in _CHANGES for one in _said(beside.pieces, ()))
+    for one in said:
+        *_, of, name = ("", "", *filter(None, _PARTS.split(one.chain)))
         if one.is_called:
-            if len(parts) > 1 and parts[-1] not in _READS:
-                yield parts[-2], parts[-1]
-        elif parts and (one.before in _KEEPS or one.within in _KEEPING):
-            yield parts[-1], ""
-        elif parts and (one.within == "(Call" or (one.within == "(" and one.before in "(," and one.after in "),")):
-            by = _leaf(one.by)
-            if not (by.startswith(_ASSERTS) or one.by.startswith("assert") or by in _READS):
-                yield parts[-1], by
+            if name in _CHANGES:
+                yield of, name
+        elif one.before in ("&", "mut") or (changes and (one.before in _KEEPS or one.within == "(Assign")):
+            yield name, ""
+        elif one.is_argument and _leaf(one.by) in _CHANGES:
+            yield name, _leaf(one.by)
 
 
 def _leaf(chain: str) -> str:
