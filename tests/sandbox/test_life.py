@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -194,8 +195,11 @@ def test_killing_takes_all_that_left_their_session_too(backend: Backend, policy:
 
 def test_cpu_time_counts_processes_that_are_gone(backend: Backend, policy: Policy) -> None:
     spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
-    with start(backend, policy, "sh", "-c", f"(setsid sh -c '{spin}' &); sh -c '{spin}'; echo; sleep 1000") as running:
+    told = "while ! [ -e go ]; do sleep 0.01; done"
+    script = f"{told}; (setsid sh -c '{spin}' &); sh -c '{spin}'; echo; sleep 1000"
+    with start(backend, policy, "sh", "-c", script) as running:
         before = running.cpu_seconds()
+        (policy.workspace / "go").touch()
         line(running)
         wait_for(lambda: running.cpu_seconds() > before + 0.1)
         last = running.cpu_seconds()
@@ -206,12 +210,13 @@ def test_cpu_time_counts_processes_that_are_gone(backend: Backend, policy: Polic
 def test_descriptors_are_given_back(backend: Backend, policy: Policy) -> None:
     for one in (backend, choose("bwrap")):
         start(one, policy, "true").close()  # the first of each keeps what all of them share
+    gc.collect()
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         start(backend, policy, "true").close()
         with pytest.raises(Exception, match="not a path inside"):
             start(choose("bwrap"), Policy(policy.workspace, protect=("..",)), "true")
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before  # what others left open may be collected meanwhile
 
 
 @pytest.mark.parametrize("kind", ["bwrap", "weak", "none"])

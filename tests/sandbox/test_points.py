@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import threading
@@ -185,6 +186,8 @@ def test_what_moved_between_a_thaw_and_a_freeze_was_open(watched: Watched, works
 
 def test_a_vigil_leaves_no_thread_and_no_descriptor(bwrap: Backend, guarded: Policy) -> None:
     Watched(bwrap, guarded).close()
-    held, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    gc.collect()
+    held, threads = len(os.listdir("/proc/self/fd")), {*threading.enumerate()}
     Watched(bwrap, guarded).close()
-    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == (held, threads)
+    assert len(os.listdir("/proc/self/fd")) <= held  # what others left open may be collected meanwhile
+    assert {*threading.enumerate()} <= threads
