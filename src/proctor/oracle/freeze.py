@@ -104,11 +104,13 @@ def freeze(
             **_modules(asked, recorder, tree),
             **_environments(asked, recorder),
             **made.record(recorder, checks, ignored, earlier),
+            cases=_cases(asked, recorder),
             items=[item for path, item in sorted(recorder.items.items()) if not is_within(path, asked.entrusted)],
             entrusted=asked.entrusted,
             roots=asked.roots,
             awaited=sorted(recorder.awaited),
             named=sorted(of_checks),
+            run=sorted({*(" ".join(argv) for argv in checks), *(earlier.run if earlier else ())}),
             tested=sorted(tree.tested),
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
             supports=sorted({*recorder.supports, *(earlier.supports if earlier else ())}),
@@ -181,6 +183,15 @@ def _environments(asked: _Asked, recorder: Recorder) -> dict[str, list[Item] | l
         "trees": [recorder.describe(name) for name in asked.environments],
         "borrowed": list(asked.environments),
     }
+
+
+def _cases(asked: _Asked, recorder: Recorder) -> list[Item]:
+    """The part about data that checks take whatever there is of it."""
+    earlier = asked.earlier.cases if asked.earlier else ()
+    commands = "\n".join(" ".join(argv) for argv in asked.checks)
+    found = {item.path: item for item in earlier if not asked.anew(item.path)}
+    found |= {item.path: item for item in recorder.cases(asked.anew, asked.ignored, commands)}
+    return [item for path, item in sorted(found.items()) if not is_within(path, asked.entrusted)]
 
 
 def _modules(asked: _Asked, recorder: Recorder, tree: _Tree) -> dict[str, list[str]]:

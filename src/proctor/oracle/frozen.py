@@ -20,11 +20,13 @@ from functools import cached_property
 from pathlib import Path
 
 from proctor.errors import Unrecoverable
-from proctor.oracle.toolchains import discovery, makes, modules
+from proctor.oracle.toolchains import discovery, makes, modules, reached
 from proctor.text import safe_line
 
 MANIFEST, FILES, CURRENT = "manifest.json", "files", "current"
 _MANY = 64
+_STARTING = 32 << 20
+"""Bytes of frozen files that are looked through for what they start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class Frozen:
     that held tests for Python, `goals` the names that make files give to commands, and no file had, `made` what
     other rules of theirs make (`makes.py`), `stood` what was there of it, `documents` the
     frozen files of which only the examples count, `supports` the modules of which what reaches into tests counts
-    (`supports.py`), `entrusted` what the operator leaves to workers whatever it is.
+    (`supports.py`), `cases` data of tests that may be another but not be gone, `entrusted` what the operator leaves to
+    workers whatever it is.
     """
 
     rev: str
@@ -71,11 +74,13 @@ class Frozen:
     named: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     entrusted: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
     tested: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
     stood: tuple[str, ...] = ()
     supports: tuple[str, ...] = ()
+    cases: tuple[Item, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:
@@ -91,6 +96,10 @@ class Frozen:
         """Folders that had a build or package file, in which checks may start."""
         paths = (item.path.rpartition("/") for item in self.items)
         return frozenset(folder for folder, _, name in paths if name in discovery.MANIFESTS)
+
+    @cached_property
+    def case_paths(self) -> frozenset[str]:
+        return frozenset(item.path for item in self.cases)
 
     @cached_property
     def supporting(self) -> frozenset[tuple[str, str]]:
@@ -111,6 +120,14 @@ class Frozen:
     def harmless(self) -> set[str]:
         """Paths that are known to change nothing of what the checks mean, whatever stands there."""
         return set()
+
+    @cached_property
+    def starting(self) -> reached.Texts | None:
+        """What may start scripts and targets; None where it is not known, or too much to be looked through."""
+        items = [item for item in self.items if item.link is None and discovery.decides_here(item.path)]
+        if not self.run or sum(self.content(item).stat().st_size for item in items) > _STARTING:
+            return None
+        return reached.Texts(self.run, {item.path: discovery.read(self.content(item)) for item in items})
 
     def content(self, item: Item) -> Path:
         """Where the bytes of a frozen file are kept."""
@@ -138,7 +155,7 @@ def encode(**parts: object) -> bytes:
 def decode(folder: Path, manifest: bytes) -> Frozen:
     """The frozen set that a manifest describes."""
     data = {name: tuple(value) for name, value in json.loads(manifest).items()}
-    for name in ("items", "guarded", "trees"):
+    for name in ("items", "guarded", "trees", "cases"):
         data[name] = tuple(Item(**item) for item in data.get(name, ()))
     return Frozen(rev=folder.name, folder=folder, **data)
 
@@ -198,7 +215,7 @@ def load_frozen(store: Path, rev: str | None = None) -> Frozen | None:
         if revision(manifest) != name:
             raise ValueError(f"{name}/{MANIFEST} was changed")
         frozen = decode(store / name, manifest)
-        for item in (*frozen.items, *frozen.guarded, *frozen.trees):
+        for item in (*frozen.items, *frozen.guarded, *frozen.trees, *frozen.cases):
             if item.link is None and digest_of(frozen.content(item)) != item.digest:
                 raise ValueError(f"the record of {item.path} was changed")
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -7,17 +7,18 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Collection
-from glob import glob
+from glob import glob, iglob
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.oracle import installed
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
-from proctor.oracle.toolchains import discovery, makes, mentions, modules, supports
+from proctor.oracle.toolchains import cases, discovery, makes, mentions, modules, supports
 from proctor.text import safe_line
 
 TOTAL_LIMIT = 2 * 1024**3
 """Bytes that one frozen set may hold."""
+_MOST_CASES = 5_000
 
 
 class Recorder:
@@ -42,7 +43,7 @@ class Recorder:
     def keep(self, earlier: Frozen, anew: Callable[[str], bool]) -> None:
         """Take over what an earlier set holds of paths that are not recorded anew."""
         self.items |= {item.path: item for item in earlier.items if not anew(item.path)}
-        for item in (*self.items.values(), *earlier.guarded, *earlier.trees):
+        for item in (*self.items.values(), *earlier.guarded, *earlier.trees, *earlier.cases):
             if item.link is None and not (self.files / item.digest).exists():
                 os.link(earlier.content(item), self.files / item.digest)
         self.skipped |= {path for path in earlier.skipped if not anew(path)}
@@ -121,6 +122,24 @@ class Recorder:
                 if (place in plugins or supports.is_support(item.path, place, data)) and (one := self.record(place)):
                     self.supports.add(place)
                     queue += [one] if one.link is None else []
+
+    def cases(self, anew: Callable[[str], bool], ignored: Collection[str], commands: str) -> list[Item]:
+        """The records, which are not kept, of data that `commands` and recorded tests and checks take whatever there is
+        of it."""
+        patterns = cases.taken("", commands)
+        for item in self.plain():
+            if mentions.SOURCE.fullmatch(item.path) or self._names_files(item):
+                patterns |= cases.taken(item.path, self.text(item).decode(errors="replace"))
+        found: dict[str, Item] = {}
+        for path in (path for one in sorted(patterns) for path in iglob(one, root_dir=self.workspace, recursive=True)):
+            known = path in found or path in self.items or is_within(path, {*discovery.OWN, *ignored})
+            if known or len(found) == _MOST_CASES or not (cases.is_case(path) and anew(path)):
+                continue
+            full = self.workspace / path
+            plain = _is_file(self.workspace, path) and not full.is_symlink() and os.access(full, os.R_OK)
+            if plain and full.stat().st_size <= discovery.PARSE_LIMIT and (case := self.item(path)):
+                found[path] = case
+        return list(found.values())
 
     def is_make(self, path: str) -> bool:
         """Whether a file is one of make, by its name or since a check's command says so."""

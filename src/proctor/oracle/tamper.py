@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
-from proctor.oracle.toolchains import discovery, doctests, fixtures, loaders, locks, makes, modules, settings, supports
+from proctor.oracle.toolchains import (
+    discovery,
+    doctests,
+    fixtures,
+    loaders,
+    locks,
+    makes,
+    modules,
+    reached,
+    settings,
+    supports,
+)
 from proctor.trees import remove_tree
 from proctor.words import TamperKind
 
@@ -41,8 +52,9 @@ def undo(
     Frozen files that were edited, deleted, renamed or made (un)executable are laid back. New files inside protected
     folders, new discovery files and new modules in the way of a runner's imports or the tests' are removed. Files that
     hold both tests' settings and other things (`discovery.is_shared`) are laid back only if the settings changed: the
-    rest of such a file is the worker's to edit. Caches, and pipes and the like that could not be frozen, are
-    removed without a word, and so is laid what no copy of this checkpoint holds: `absent` gives such files and folders.
+    rest of such a file is the worker's to edit. Data of tests is laid back where it is gone. Caches, and pipes and the
+    like that could not be frozen, are removed without a word, and so is laid what no copy of this checkpoint holds:
+    `absent` gives such files and folders.
     OSError where that fails. What `heed` raises, which is called again and again, ends it.
     """
     changed = set()
@@ -59,6 +71,10 @@ def undo(
         if differs(tree, item, frozen):
             if os.path.lexists(tree / item.path) or not is_within(item.path, absent()):
                 changed.add(item.path)
+            _lay(tree, item, frozen)
+    for item in _each(frozen.cases, heed):
+        if _is_gone(tree, item, frozen) and not is_within(item.path, absent()):
+            changed.add(item.path)
             _lay(tree, item, frozen)
     return tuple(sorted(changed))
 
@@ -91,7 +107,7 @@ def shadowing(tree: Path, frozen: Frozen) -> str | None:
 
 def kind(path: str, frozen: Frozen) -> TamperKind:
     """What it was, of a path that `undo` named or that a check's environment had changed."""
-    if path in frozen.by_path:
+    if path in frozen.by_path or path in frozen.case_paths:
         return TamperKind.CHANGED
     if frozen.protects(path):
         return TamperKind.ADDED
@@ -209,6 +225,10 @@ def differs(tree: Path, item: Item, frozen: Frozen) -> bool:
         return not doctests.is_same(discovery.read(kept), discovery.read(Path(full)))
     if item.path in frozen.supports and not item.declared:
         return not supports.is_same(discovery.read(kept), discovery.read(Path(full)))
+    if not item.declared and reached.is_shared(item.path):
+        was, now = (_reached(place, item.path, frozen) for place in (kept, Path(full)))
+        if was is not None and now is not None and (was == now or settings.is_same(item.path, was, now)):
+            return False
     if item.declared or not discovery.is_shared(item.path):
         return True
     large = locks.is_lock(item.path) or item.path.endswith(loaders.PNP)
@@ -217,6 +237,30 @@ def differs(tree: Path, item: Item, frozen: Frozen) -> bool:
     if locks.is_lock(item.path):
         return locks.is_swapped(item.path, before, after, lambda: _asks_anew(tree, item.path, frozen))
     return not settings.is_same(item.path, before, after)
+
+
+def _is_gone(tree: Path, item: Item, frozen: Frozen) -> bool:
+    """Whether a case of tests is nowhere: neither at its place nor, as it was, by another name beside it that ends as
+    its own."""
+    place = tree / item.path
+    if not discovery.on_plain_folders(tree, item.path) or place.is_symlink():
+        return True
+    if place.is_file():
+        return False
+    folder, size = item.path.rpartition("/")[0], frozen.content(item).stat().st_size
+    with contextlib.suppress(OSError), os.scandir(tree / folder) as entries:
+        for entry in entries:
+            is_new = f"{folder}/{entry.name}" not in frozen.case_paths and entry.name.endswith(place.suffix)
+            same = is_new and entry.is_file(follow_symlinks=False) and entry.stat().st_size == size
+            if same and digest_of(entry.path) == item.digest:
+                return False
+    return True
+
+
+def _reached(place: Path, path: str, frozen: Frozen) -> bytes | None:
+    """What checks come to of a file of scripts or targets; None where that cannot be told."""
+    texts = frozen.starting
+    return None if texts is None else reached.without_others(path, discovery.read(place), texts)
 
 
 def _asks_anew(tree: Path, lock: str, frozen: Frozen) -> bool:

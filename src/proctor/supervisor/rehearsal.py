@@ -16,7 +16,7 @@ from proctor.journal.events import CheckFact
 from proctor.oracle import rules, runners, visitor
 from proctor.oracle.freeze import freeze
 from proctor.oracle.frozen import is_within
-from proctor.oracle.toolchains import commands, owners
+from proctor.oracle.toolchains import commands, discovery, owners, supports
 from proctor.sandbox.choose import choose
 from proctor.sandbox.policy import Policy
 from proctor.sandbox.run import run
@@ -91,10 +91,12 @@ def _named(workspace: Path, contract: Contract, checks: Sequence[CheckFact]) -> 
         with scratch_folder() as scratch:
             work, ignored = owners.of_work(checks), ground.ignored(workspace).paths
             frozen = freeze(workspace, scratch / "oracle", (), runs, ignored, work=work, entrust=names.entrust)
+            free = {path for path in frozen.supports if not supports.holds(discovery.read(workspace / path))}
     except UsageError:  # said elsewhere
         return
     own = {path for run in runs for path in commands.named_paths(run)}
-    held = [item.path for item in frozen.items if not is_within(item.path, (*names.protect, *names.hide, *own))]
+    free |= {*names.protect, *names.hide, *own}
+    held = [item.path for item in frozen.items if not is_within(item.path, free)]
     for heading, task in zip(headings, listed, strict=False):
         if told := [path for path in held if any(_says(task.task, name) for name in _names(path, held))][:3]:
             paths = ", ".join(told)

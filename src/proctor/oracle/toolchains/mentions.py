@@ -34,7 +34,7 @@ _EACH = re.compile(rf"(?<![*\w@:/.-])(?:\./)?((?:[\w.*-]+/)*[\w.*-]*\.(?:sh|bash
 """Those that a pattern stands for."""
 _SHELL, _PYTHON = re.compile(rb"#![^\n]*sh\b"), re.compile(rb"#![^\n]*(?:python|pypy)")
 _DATA = re.compile(rf"{_BEFORE}((?:[\w.-]+/)*[\w.-]+)(?![\w/-])")
-_SOURCE = re.compile(r".*\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|java|rb|kt|cs|php|swift)")
+SOURCE = re.compile(r".*\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|java|rb|kt|cs|php|swift)")
 _WRITTEN = re.compile(r">+\s*(?:\./)?([^\s;&|]+)")
 _EXPECTED = frozenset({"expected", "expect", "golden", "goldens", "want", "wanted"})
 """What files are called that checks compare with."""
@@ -61,7 +61,7 @@ _TOLD = re.compile(
     r"(?<!\S)(?:--(?:require|import|loader|experimental-loader|file|config(?:-file)?|reporters?|preset|setup\w*)|-[rc])"
     r"(?:=|\s+)['\\]*(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:[cm]?[jt]sx?|jsonc?|py|ini|toml|cfg|conf|ya?ml))(?![\w./-])"
 )
-_SOURCED = re.compile(
+SOURCED = re.compile(
     r"(?:^|[;&|({!]|\b(?:then|do|else|if|elif|command|builtin)\b)[ \t]*(?:\.|source)[ \t]+([^\n;]{1,300})",
     re.MULTILINE,
 )
@@ -110,7 +110,7 @@ def named(path: str, data: bytes) -> set[str]:
     told = [one for part in starting for one in _TOLD.findall(part)]
     text = _put_in(_DEFAULT.sub(r"\1", text))
     if is_shell(path, data):
-        sourced = {found for words in _SOURCED.findall(text) for found in _sourced(words)}
+        sourced = {found for words in SOURCED.findall(text) for found in _sourced(words)}
         told += [f"{folder or '.'}/{one}" for one in sourced if folder or judges(one) or _HELPS.fullmatch(_stem(one))]
     if name in PYTESTS_OWN:
         told += [f"{module.replace('.', '/')}.py" for module in plugins(text) if _is_own_plugin(module)]
@@ -144,7 +144,7 @@ def scripts(text: str, folder: str = "") -> set[str]:
 
 def expected(text: str) -> set[str]:
     """The files that commands name, and that a check compares with."""
-    found = {one for one in _DATA.findall(_ASKED.sub(" ", text)) if not _SOURCE.fullmatch(one)}
+    found = {one for one in _DATA.findall(_ASKED.sub(" ", text)) if not SOURCE.fullmatch(one)}
     return {one for one in found if _EXPECTED & set(re.split(r"[-_./]", one.lower()))} - set(_WRITTEN.findall(text))
 
 

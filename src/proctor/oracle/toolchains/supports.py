@@ -94,6 +94,13 @@ def is_support(of: str, place: str, source: bytes) -> bool:
     return not is_of_checks(f"{place.rpartition('/')[0]}/x") and any(_is_of_cases(node) for node in body or ())
 
 
+def holds(source: bytes) -> bool:
+    """Whether a module holds anything that reaches into tests."""
+    return any(
+        _is_fixture(node) or _is_of_cases(node) or any(map(_is_hook, _bound(node))) for node in _body(source) or ()
+    )
+
+
 def is_same(before: bytes, after: bytes) -> bool:
     """Whether what reaches into tests is as it was, and nothing of the kind that does so unasked has come."""
     if before == after:
