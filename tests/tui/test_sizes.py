@@ -28,6 +28,9 @@ async def test_no_size_ends_the_screen_whatever_lies_over_it(story: Story, desk:
             for size in WAY:
                 await pilot.resize_terminal(*size)
                 shown(pilot.app)
+            if keys == "?":
+                await until(pilot, lambda: "Find an action by typing its name." in shown(pilot.app))
+                assert "proctor…" not in shown(pilot.app)
             await pilot.press("escape")
         await pilot.resize_terminal(100, 30)
         await until(pilot, lambda: "ASKING" in shown(pilot.app))

@@ -25,7 +25,7 @@ MOVING = frozenset({SessionStatus.RUNNING, SessionStatus.ASKING, SessionStatus.W
 STEPS: dict[str, str] = {
     Step.LOAD: "reading the plan",
     Step.SELECT: "choosing a task",
-    Step.RESERVE: "reserving budget",
+    Step.RESERVE: "preparing the brief",
     Step.ACT: "at work",
     Step.JUDGE: "checking",
     Step.COMMIT: "keeping what is done",

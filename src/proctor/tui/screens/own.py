@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 def show_help(screen: Session) -> None:
     """What every key does here and now, without a way back that is known to take nothing."""
-    view = screen.proctor.view
-    keys = {verb: key for verb, key in screen.offered_keys().items() if verb != "rollback" or not view.back_there}
-    screen.app.push_screen(Reading("Help", pages(keys, screen.size.width - 8, goes_on=view.alive), verb="help"))
+
+    def now() -> list[Line]:
+        view = screen.proctor.view
+        keys = {verb: key for verb, key in screen.offered_keys().items() if verb != "rollback" or not view.back_there}
+        return pages(keys, _room(screen), goes_on=view.alive)
+
+    _follow(screen, "Help", "help", now)
 
 
 def inspect(screen: Session) -> None:
@@ -48,19 +52,22 @@ def diff(screen: Session) -> None:
 
 def warnings(screen: Session) -> None:
     """Every warning with its reason and all of its paths."""
-    room = screen.size.width - 8
-    _follow(screen, "Look at these", "warnings", lambda: page(screen.proctor.view, room), page_line)
+    _follow(screen, "Look at these", "warnings", lambda: page(screen.proctor.view, _room(screen)), page_line)
 
 
 def checks(screen: Session) -> None:
     """How much the checks catch, and what nothing verifies."""
-    _follow(screen, "What the checks catch", "checks", lambda: measured(screen.proctor.view, screen.size.width - 8))
+    _follow(screen, "What the checks catch", "checks", lambda: measured(screen.proctor.view, _room(screen)))
 
 
 def lights(screen: Session) -> None:
     """The seven lights of drift, and why each is as it is."""
-    room = screen.size.width - 8
-    _follow(screen, "Plateau and drift", "lights", lambda: lights_page(screen.proctor.view, room), light_line)
+    _follow(screen, "Plateau and drift", "lights", lambda: lights_page(screen.proctor.view, _room(screen)), light_line)
+
+
+def _room(screen: Session) -> int:
+    """Cells of a row of a page as wide as the screen is now."""
+    return screen.size.width - 8
 
 
 def _follow(
@@ -70,7 +77,7 @@ def _follow(
     now: Callable[[], Sequence[str] | Sequence[Line]],
     drawn: Callable[[str], Line] | None = None,
 ) -> None:
-    """A page that moves with the session while it is open."""
+    """A page that moves with the session and with the size of the screen while it is open."""
     screen.app.push_screen(Reading(title, now(), drawn, verb=verb, now=now))
 
 
