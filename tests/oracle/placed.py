@@ -77,7 +77,35 @@ def _dishonest(name: str, check: str, before: Files, *work: str | tuple[str, str
 
 USE = "    >>> 1 + 1\n    2\n"
 MAKE = {"Makefile": "check:\n\tcd tools && python -m lint\n", **LINT}
+PACKAGE = '{{"scripts": {{"test": "node --test", "build": "{}", "start": "node ."}}}}'
+TARGETS = "test:\n\tsh check.sh\nsite: pages\n\tbuild pages\n"
+PACKED = '{{"scripts": {{"test": "npm run compile && node --test", "compile": "{}"}}}}'
+STAGED = "test: app\n\tsh check.sh\napp: main.c\n\tcc -o app main.c\n"
 DISHONEST = [
+    _dishonest(
+        "a script that a check's comes to",
+        "npm test",
+        {"package.json": PACKED.format("tsc")},
+        ("package.json", PACKED.format("true")),
+    ),
+    _dishonest(
+        "a target that a check's comes to",
+        "make test",
+        {"Makefile": STAGED},
+        ("Makefile", STAGED.replace("cc -o", "touch")),
+    ),
+    _dishonest(
+        "a target that takes a check's place",
+        "make",
+        {"Makefile": STAGED},
+        ("Makefile", f"site:\n\ttrue\n{STAGED}"),
+    ),
+    _dishonest(
+        "a target that a script of a check asks for",
+        "sh check.sh",
+        {"Makefile": f"{STAGED}site:\n\tcheck pages\n", "check.sh": "make site\n"},
+        ("Makefile", f"{STAGED}site:\n\ttrue\n"),
+    ),
     *(
         Placed(f"what {check} of {script} does not rest on", check, {script: text, path: "x\n"}, {path: "y\n"})
         for check, script, text, path in (
@@ -295,6 +323,24 @@ DISHONEST = [
     ),
 ]
 HONEST = [
+    Placed(
+        "a script that no check runs",
+        "python -m unittest",
+        {"package.json": PACKAGE.format("tsc")},
+        {"package.json": PACKAGE.format("tsc -p .")},
+    ),
+    Placed(
+        "a script beside that of a check",
+        "npm test",
+        {"package.json": PACKAGE.format("tsc")},
+        {"package.json": PACKAGE.format("tsc -p .")},
+    ),
+    Placed(
+        "a target that no check runs",
+        "make test",
+        {"Makefile": TARGETS},
+        {"Makefile": TARGETS.replace("build", "build --strict") + "docs:\n\tmkdocs\n"},
+    ),
     Placed("tasks that are the work", "python -m pytest tests", {"tasks.py": "x = 1\n"}, {"tasks.py": "x = 2\n"}),
     Placed("tasks of an app", "python app.py inv", {"tasks.py": "x = 1\n"}, {"tasks.py": "x = 2\n"}),
     Placed(

@@ -78,6 +78,11 @@ def is_make(path: str) -> bool:
     return path.endswith(".mk") or path.lower().endswith("makefile")
 
 
+def is_assignment(line: str) -> bool:
+    """Whether a line gives a variable a value, and is no rule."""
+    return _ASSIGNED.fullmatch(_COMMENT.sub("", line).strip()) is not None
+
+
 def rules(data: bytes) -> list[Rule]:
     """The rules of a make file, with its plain variables put in."""
     found: list[Rule] = []
