@@ -285,7 +285,7 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
             spare.append(new)
     stood = {beside.pieces for one in was.values() for beside in one.beside}
     frail &= used
-    frail |= {name for new in kept if uses.is_handing_out(new, frail) for name in new.gives}
+    frail |= {name for new in (kept if frail else ()) if uses.is_handing_out(new, frail) for name in new.gives}
     values, calls = uses.asked(one.test)
     if one.test.region.language is Language.GO and _is_said(frail, one.test.path, names.move.after):
         return False
