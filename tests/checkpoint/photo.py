@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
 Photograph = dict[bytes, tuple[object, ...]]
@@ -106,3 +107,17 @@ def write(path: Path, content: str | bytes = "", mode: int | None = None) -> Pat
     if mode is not None:
         path.chmod(mode)
     return path
+
+
+def unlike(now: Photograph, before: Photograph, wanted: Photograph, tops: Collection[bytes]) -> set[bytes]:
+    """What is not as it should be after these paths went back, or all if there are none: they are what was wanted, and
+    what is beside them is what it was, unless a folder above it changed."""
+
+    def is_right(path: bytes) -> bool:
+        if not tops or any(path == top or path.startswith(top + b"/") for top in tops):
+            return now.get(path) == wanted.get(path)
+        above = [path[:at] for at in range(len(path)) if path[at : at + 1] == b"/"]
+        leads = any(top.startswith(path + b"/") for top in tops)
+        return leads or any(now.get(one) != before.get(one) for one in above) or now.get(path) == before.get(path)
+
+    return {path for path in now.keys() | before.keys() | wanted.keys() if not is_right(path)}

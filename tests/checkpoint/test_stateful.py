@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from checkpoint.photo import Photograph, beyond_git, git, photograph, repository
+from checkpoint.photo import Photograph, beyond_git, git, photograph, repository, unlike
 from proctor.checkpoint.history import UndoStack, Way
 from proctor.checkpoint.repository import Store
 
@@ -282,13 +282,7 @@ class Session(RuleBasedStateMachine):
         before, wanted = self.trees[safety][1][0], self.trees[target][1][0]
         self.store.restore(self.trees[safety][0], self.trees[target][0], [os.fsdecode(path) for path in chosen])
         now = photograph(self.work, nested_git=False)
-        for path in now.keys() | before.keys() | wanted.keys():
-            if any(path == top or path.startswith(top + b"/") for top in chosen):
-                assert now.get(path) == wanted.get(path)
-            elif not any(top.startswith(path + b"/") for top in chosen):
-                above = [path[:at] for at in range(len(path)) if path[at : at + 1] == b"/"]
-                if all(now.get(folder) == before.get(folder) for folder in above):
-                    assert now.get(path) == before.get(path)
+        assert not unlike(now, before, wanted, chosen)
         self.stack = self.stack.moved(Way.ROLLBACK, safety, self.take())
 
     # --- idle time ----------------------------------------------------------------------------
