@@ -55,3 +55,19 @@ async def test_what_is_typed_before_a_prompt_is_open_is_typed_into_it(story: Sto
 def pressed(key: str) -> Key:
     characters = {"space": " ", "enter": "\r"}
     return Key(key, characters.get(key, key if len(key) == 1 else None))
+
+
+async def test_what_is_pressed_behind_the_key_that_gives_a_line_is_no_part_of_it(story: Story, desk: Desk) -> None:
+    story.running()
+    app = desk.app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(pilot)
+        for key in ("N", *"ok", "enter", "c", "N", "enter", *"so", "enter"):
+            app.post_message(pressed(key))
+        taken = []
+        await until(pilot, lambda: taken.extend(story.answer_orders()) or len(taken) > 2)
+        assert [(order.verb, order.args) for order in taken] == [
+            ("note", {"text": "ok"}),
+            ("checkpoint", {}),
+            ("note", {"text": "so"}),
+        ]

@@ -17,14 +17,39 @@ from proctor.tui.widgets.lines import Lines, words
 
 
 class Field(Input):
-    """Takes keys in the order in which they come. In Textual's own, letters overtake the keys that have an action where
-    many come at once: those bubble up to the app first."""
+    """Takes keys in the order in which they come, and none after the line was given until that is `answered`. In
+    Textual's own, letters overtake the keys that have an action where many come at once: those bubble up to the app
+    first."""
+
+    def __init__(self, value: str, *, select_on_focus: bool) -> None:
+        super().__init__(value, id="prompt-input", select_on_focus=select_on_focus)
+        self._given = self._gone = False
+        self._later: list[Key] = []
 
     async def on_key(self, event: Key) -> None:
+        if self._given:
+            event.stop()
+            event.prevent_default()
+            self._later.append(event)
+            self._hand_on()
+            return
+        self._given = event.key == "enter"
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
             event.stop()
             event.prevent_default()
             await self.run_action(binding.action)
+
+    def answered(self, *, well: bool) -> None:
+        """The line that was given was taken, or is edited on. What was pressed since is for what is in front then."""
+        self._given, self._gone = well, well
+        self._hand_on()
+
+    def _hand_on(self) -> None:
+        if self._given and not self._gone:
+            return
+        later, self._later = self._later, []
+        for key in later:
+            (self.app if self._gone else self).post_message(Key(key.key, key.character))
 
     def takes(self, event: Key) -> bool:
         """Whether a key that comes here goes no further."""
@@ -57,7 +82,7 @@ class Prompt(ModalScreen[str | None]):
         self._hint = hint if callable(hint) else lambda: hint
         self._check = check or (lambda text: "" if text.strip() else "it is empty")
         self._problem = ""
-        self._field = Field(value, id="prompt-input", select_on_focus=replace)
+        self._field = Field(value, select_on_focus=replace)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="prompt") as box:
@@ -85,10 +110,12 @@ class Prompt(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if problem := self._check(event.value):
+        problem = self._check(event.value)
+        if problem:
             self._say(problem)
         else:
             self.dismiss(event.value.strip())
+        self._field.answered(well=not problem)
 
     def _say(self, problem: str) -> None:
         self._problem = problem
