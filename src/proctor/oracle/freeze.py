@@ -113,6 +113,7 @@ def freeze(
             run=sorted({*(" ".join(argv) for argv in checks), *(earlier.run if earlier else ())}),
             tested=sorted(tree.tested),
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
+            sourced=sorted({*recorder.sourced, *(earlier.sourced if earlier else ())}),
             supports=sorted({*recorder.supports, *(earlier.supports if earlier else ())}),
             skipped=sorted(recorder.skipped),
         )
@@ -167,6 +168,7 @@ def _record(asked: _Asked, recorder: Recorder, named: Iterable[str]) -> _Tree:
         if found and not (loaders.is_variables(entry.name) and _is_silent(workspace / path)):
             recorder.record(path)
     recorder.follow(asked.anew, asked.ignored, {path for path in of_checks if not path.endswith(claims.DATA)})
+    recorder.sources("", "\n".join(word for argv in asked.checks for word in argv))
     recorder.support(asked.anew, asked.ignored, supports.of_commands(asked.checks))
     return tree
 

@@ -54,8 +54,8 @@ class Frozen:
     that held tests for Python, `goals` the names that make files give to commands, and no file had, `made` what
     other rules of theirs make (`makes.py`), `stood` what was there of it, `documents` the
     frozen files of which only the examples count, `supports` the modules of which what reaches into tests counts
-    (`supports.py`), `cases` data of tests that may be another but not be gone, `entrusted` what the operator leaves to
-    workers whatever it is.
+    (`supports.py`), `cases` data of tests that may be another but not be gone, `sourced` what scripts of checks read
+    into their own shell, if it comes, `entrusted` what the operator leaves to workers whatever it is.
     """
 
     rev: str
@@ -81,6 +81,7 @@ class Frozen:
     stood: tuple[str, ...] = ()
     supports: tuple[str, ...] = ()
     cases: tuple[Item, ...] = ()
+    sourced: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:
@@ -140,6 +141,10 @@ class Frozen:
     def awaits(self, path: str) -> bool:
         """Whether a make file includes a file of this path as soon as there is one."""
         return any(makes.is_match(path, pattern) for pattern in self.awaited)
+
+    def reads_in(self, path: str) -> bool:
+        """Whether a script of checks reads a file of this path into its own shell as soon as there is one."""
+        return any(makes.is_match(path, pattern) for pattern in self.sourced)
 
 
 def is_within(path: str, places: Collection[str]) -> bool:

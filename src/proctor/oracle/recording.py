@@ -24,8 +24,8 @@ _MOST_CASES = 5_000
 class Recorder:
     """Copies files of a workspace into a store by content hash. `items` are the records by path, as first made;
     `imports` the names that Python files among them import, `skipped` what could not be recorded, `awaited` what make
-    files include, there or not, `reached` the places that scripts of checks name,
-    `supports` the modules that tests rest on and that count by a part."""
+    files include, there or not, `reached` the places that scripts of checks name, `supports` the modules that
+    tests rest on and that count by a part, `sourced` what scripts read into their own shell if it comes."""
 
     def __init__(self, workspace: Path, files: Path) -> None:
         self.workspace = workspace
@@ -36,6 +36,7 @@ class Recorder:
         self.awaited: set[str] = set()
         self.reached: set[str] = set()
         self.supports: set[str] = set()
+        self.sourced: set[str] = set()
         self.make_files: set[str] = set()
         self.size = 0
         files.mkdir()
@@ -98,6 +99,8 @@ class Recorder:
             patterns |= included
         places |= {found for one in patterns for found in glob(one, root_dir=self.workspace, include_hidden=True)}
         self.reached |= places
+        if self.is_make(item.path) or mentions.is_shell(item.path, data):
+            self.sources(item.path, data.decode(errors="replace"))
         return places
 
     def support(self, anew: Callable[[str], bool], ignored: Collection[str], named: Collection[str]) -> None:
@@ -140,6 +143,11 @@ class Recorder:
             if plain and full.stat().st_size <= discovery.PARSE_LIMIT and (case := self.item(path)):
                 found[path] = case
         return list(found.values())
+
+    def sources(self, path: str, text: str) -> None:
+        """Take note of what a script reads into its own shell, and nobody has written yet."""
+        found = mentions.sources(path, text)
+        self.sourced |= {one for one in found if "*" in one or not os.path.lexists(self.workspace / one)}
 
     def is_make(self, path: str) -> bool:
         """Whether a file is one of make, by its name or since a check's command says so."""

@@ -26,6 +26,7 @@ from proctor.oracle.toolchains import (
     modules,
     reached,
     settings,
+    sourced,
     supports,
 )
 from proctor.trees import remove_tree
@@ -163,6 +164,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
         or (discovery.is_added_discovery(path, content, frozen.places) and not _is_of_new_tests(path, content, frozen))
         or (path.rpartition("/")[0] in frozen.go_tests and discovery.is_added_main(path, content))
         or (frozen.awaits(path) and makes.says_more(path, content()))
+        or (frozen.reads_in(path) and sourced.takes_over(content()))
         or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
     )
     if not (foreign or asked) and len(frozen.harmless) < _KNOWN:

@@ -66,7 +66,7 @@ def named(argv: Sequence[str]) -> set[str]:
     argv = _spelled_out(argv)
     text, told = " ".join(argv), " ; ".join(argv if runs_scripts(argv) else _lines(argv))
     found = {path for path in named_paths(argv) if "*" not in path} | mentions.expected(text)
-    found |= mentions.scripts(told) | mentions.imported("\n".join(argv))
+    found |= mentions.scripts(told) | mentions.each(told) | mentions.imported("\n".join(argv))
     bases = {"", *sorted(gone_to(text))[:_MOST_FOLDERS]}
     found |= set(filter(judges, _below(bases, ["".join(found) for found in _READ.findall(text)])))
     path: list[str] = []

@@ -61,10 +61,19 @@ _TOLD = re.compile(
     r"(?<!\S)(?:--(?:require|import|loader|experimental-loader|file|config(?:-file)?|reporters?|preset|setup\w*)|-[rc])"
     r"(?:=|\s+)['\\]*(?:\./)?((?:[\w.-]+/)*[\w.-]+\.(?:[cm]?[jt]sx?|jsonc?|py|ini|toml|cfg|conf|ya?ml))(?![\w./-])"
 )
-SOURCED = re.compile(
+_SOURCED = re.compile(
     r"(?:^|[;&|({!]|\b(?:then|do|else|if|elif|command|builtin)\b)[ \t]*(?:\.|source)[ \t]+([^\n;]{1,300})",
     re.MULTILINE,
 )
+_LOOP = re.compile(r"\bfor[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]{1,300})[;\n]\s*do\b(.{0,2000}?)\bdone\b", re.DOTALL)
+_IT = r"[\"']?(?:\./|\$\$?\w+/)?\$\$?\{?%s\b"
+_RUNS = (
+    r"(?:^|[;&|({!]|\b(?:then|else|if|time|exec)\b)[ \t]*"
+    r"(?:(?:[\w./-]*/)?(?:\w*sh|python[\d.]*|node|ruby|perl)[ \t]+(?:-\w+[ \t]+)*)?"
+)
+"""What stands before one that is run, in the body of a loop."""
+_PARTS = re.compile(r"\brun-parts[ \t]+(?:-\S+[ \t]+)*(?:\./)?([\w.-]+(?:/[\w.-]+)*)")
+_NO_QUOTES = str.maketrans("", "", "\"'")
 _WORD = re.compile(r"[^\s&|(){}<>]+")
 _FOUND = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+")
 """What a shell puts something in the place of."""
@@ -108,17 +117,29 @@ def named(path: str, data: bytes) -> set[str]:
     folder, _, name = path.rpartition("/")
     starting = filter(_STARTS.search, _COMMANDS.split(text.replace("\\\n", " ")))
     told = [one for part in starting for one in _TOLD.findall(part)]
+    looped = each(text, folder)
     text = _put_in(_DEFAULT.sub(r"\1", text))
     if is_shell(path, data):
-        sourced = {found for words in SOURCED.findall(text) for found in _sourced(words)}
+        sourced = {found for words in _SOURCED.findall(text) for found in _sourced(words)}
         told += [f"{folder or '.'}/{one}" for one in sourced if folder or judges(one) or _HELPS.fullmatch(_stem(one))]
     if name in PYTESTS_OWN:
         told += [f"{module.replace('.', '/')}.py" for module in plugins(text) if _is_own_plugin(module)]
     elif "." in name and not name.endswith((".sh", ".bash", ".bats", ".toml", ".ini", ".py")):
         told += [one for value in _LOADED.findall(text) for one in _QUOTED.findall(value)]
-    found = places(folder, told) | scripts(text, folder) | places(folder, expected(text))
+    found = looped | places(folder, told) | scripts(text, folder) | places(folder, expected(text))
     imports = is_script(path, data) and name != "conftest.py" and not _TESTS.search(text)
     return found | (imported(text, folder) if imports else set())
+
+
+def sources(path: str, text: str) -> set[str]:
+    """The places of what a script, a make file or a command reads into its shell, there or not; with `*` what a loop
+    goes over."""
+    loops = (
+        words.split() for words, name, body in _loops(text) if re.search(rf"(?:\.|source)[ \t]+{_IT % name}", body)
+    )
+    text = _put_in(_DEFAULT.sub(r"\1", text))
+    found = [one for words in _SOURCED.findall(text) for one in _sourced(words)]
+    return places(path.rpartition("/")[0], [*found, *(one for words in loops for one in words if "*" in one)])
 
 
 def plugins(text: str) -> set[str]:
@@ -140,6 +161,15 @@ def scripts(text: str, folder: str = "") -> set[str]:
     for module in (found.replace(".", "/") for found in _RUN_MODULE.findall(text)):
         names += [f"{module}.py", f"{module}/__main__.py"]
     return set(filter(is_of_checks, places(folder, names)))
+
+
+def each(text: str, folder: str = "") -> set[str]:
+    """The scripts of checks that commands in a file of a folder run one by one, as patterns of places."""
+    found = {f"{parts}/*" for parts in _PARTS.findall(text)}
+    for words, name, body in _loops(text):
+        if re.search(rf"{_RUNS}{_IT % name}", body, re.MULTILINE):
+            found |= {word.removeprefix("./") for word in words.split() if "*" in word}
+    return set(filter(is_of_checks, places(folder, found)))
 
 
 def expected(text: str) -> set[str]:
@@ -166,6 +196,12 @@ def is_python(path: str, data: bytes) -> bool:
 def is_script(path: str, data: bytes) -> bool:
     """Whether a file is a script that may import others."""
     return is_python(path, data) or path.endswith((".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")) or is_shell(path, data)
+
+
+def _loops(text: str) -> list[tuple[str, str, str]]:
+    """What each loop of a shell goes over, the name that it gives to one of it, and what it does."""
+    found = _LOOP.findall(text.replace("\\\n", " "))
+    return [(words.translate(_NO_QUOTES), name, body) for name, words, body in found]
 
 
 def _put_in(text: str) -> str:

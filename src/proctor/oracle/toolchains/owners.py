@@ -53,14 +53,20 @@ def judges(path: str) -> bool:
     """Whether a script is called or placed like one that judges."""
     *folders, name = path.split("/")
     words = [word.lower() for word in _WORD.findall(name.partition(".")[0])]
-    return any(map(_FOLDERS.fullmatch, folders)) or any(map(_JUDGING.fullmatch, words)) or {"run", "all"} <= set(words)
+    return (
+        any(_FOLDERS.fullmatch(folder.removesuffix(".d")) for folder in folders)
+        or any(map(_JUDGING.fullmatch, words))
+        or {"run", "all"} <= set(words)
+    )
 
 
 def is_of_checks(path: str) -> bool:
     """Whether a script is called or placed as nothing but a check is: what many things name may as well be the work."""
     *folders, name = path.split("/")
     words = {word.lower() for word in re.split(r"[-_.]", name.rpartition(".")[0] or name) if word}
-    return not _CHECKS_FOLDERS.isdisjoint(folders) or (words <= _TELLING | _BESIDE and bool(words & _TELLING))
+    return any(folder.removesuffix(".d") in _CHECKS_FOLDERS for folder in folders) or (
+        words <= _TELLING | _BESIDE and bool(words & _TELLING)
+    )
 
 
 def _says_what_comes_out(check: CheckFact) -> bool:
