@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import shutil
 import threading
@@ -86,12 +87,6 @@ def guarded(workspace: Path, policy: Policy) -> Policy:
 
 
 @pytest.fixture
-def promptly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is found is found because the kernel tells of it: the next beat never comes."""
-    monkeypatch.setattr(points, "BEAT", 1e6)
-
-
-@pytest.fixture
 def watched(bwrap: Backend, guarded: Policy) -> Iterator[Watched]:
     # It would make what is not there itself, which ends it as well.
     found = Watched(bwrap, guarded, HOSTILE.replace(" absent", ""))
@@ -101,12 +96,16 @@ def watched(bwrap: Backend, guarded: Policy) -> Iterator[Watched]:
 
 @pytest.mark.parametrize("what", MOVES)
 def test_whatever_the_host_moves_everything_inside_is_frozen_within_a_moment(
-    promptly: None, watched: Watched, workspace: Path, what: str
+    watched: Watched, workspace: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, move, left_open = MOVES[what]
+    looks, look = itertools.count(), watched.vigil.look
+    monkeypatch.setattr(watched.vigil, "look", lambda: (next(looks), look())[1])
+    begun = next(looks)
     move(workspace / name)
     assert watched.heard.wait(PATIENCE)
     assert watched.running.frozen
+    assert (next(looks) - begun) * points.BEAT < 2
     [moved] = watched.told
     assert (moved.paths, moved.exposed) == ((left_open,), True)
     assert not watched.vigil.thaw()
