@@ -18,6 +18,7 @@ from proctor.oracle.gaming import (
     pytests,
     replaced,
     runs,
+    swallowed,
 )
 from proctor.oracle.gaming.change import Change, Found, Language, is_test, parts, spread
 from proctor.oracle.gaming.change import found as found_in
@@ -91,6 +92,7 @@ def _of(change: Change, beside: _Beside) -> Iterator[Found]:
             yield from pysniff.look(change, new, beside.gone)
     else:
         yield from lines.look(change, beside.moved)
+        yield from swallowed.look(change)
         yield from runs.look(change)
     yield from runs.stand_in(change)
     yield from hidden.look(change, beside.gone)

@@ -10,7 +10,7 @@ from functools import cache
 from proctor.oracle.gaming import pyasserts
 from proctor.oracle.gaming.change import Change, Found, Language, found, tests_in
 from proctor.oracle.gaming.imports import usual
-from proctor.oracle.gaming.lines import blocks, leaves_early, titled
+from proctor.oracle.gaming.lines import blocks, leaves_early, outermost, titled
 from proctor.oracle.gaming.patterns import CHECKS, HEAD
 from proctor.oracle.gaming.syntax import Function, called, functions, parsed, shape, walk
 from proctor.words import Gaming, Weight
@@ -147,5 +147,6 @@ def _helpers(change: Change, text: str | None) -> dict[str, tuple[int, str]]:
         return (next(filter(None, match.groups())), line[match.end() :]) if match else None
 
     lines = usual(text or "", change.language).splitlines()
+    lines = list(outermost(lines)) if change.language is Language.RUST else lines
     inside = tests_in(text or "", change.language)
     return blocks(((n, line) for n, line in enumerate(lines, 1) if not inside or change.is_test or n in inside), begins)

@@ -287,7 +287,7 @@ def leaves_early(body: str, checks: re.Pattern[str]) -> bool:
 def _turns_back(body: str, checks: re.Pattern[str]) -> int:
     """How often a test may return before the first thing that can fail, but for where it runs."""
     first = checks.search(body)
-    lines = body[: first.start() if first else 0].splitlines()
+    lines = body[: first.end() if first else 0].splitlines()
     back = [at for at, line in enumerate(lines) if _RETURNS.search(line)]
     return sum(not any(_WHERE.search(line) for line in lines[max(0, at - _NEAR) : at + 1]) for at in back)
 
@@ -304,7 +304,22 @@ def titled(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:
         name, marked = str(match[2]) if marked else "", change.language is not R
         return name, line
 
-    return blocks(enumerate(lines, 1), begins)
+    return blocks(enumerate(outermost(lines) if change.language is R else lines, 1), begins)
+
+
+def outermost(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of Rust without the heads of functions that stand in functions: these are part of the outer ones."""
+    depth = -1
+    for line in lines:
+        inner = len(line) - len(line.lstrip())
+        if depth >= 0 and inner > depth and HEAD[R].match(line[:1_000]):
+            yield line[:inner]
+            continue
+        if HEAD[R].match(line[:1_000]) and not line.rstrip().endswith(("}", ";")):
+            depth = inner
+        elif inner <= depth and line[inner : inner + 1] == "}":
+            depth = -1
+        yield line
 
 
 def blocks(

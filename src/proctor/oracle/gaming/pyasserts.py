@@ -16,7 +16,7 @@ _CHECKING = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|should|
 _RAISING = ("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "deprecated_call", "assertLogs")
 _LOOSE = ("assertTrue", "assertIsNotNone", "assertIn", "assertGreaterEqual", "assertLessEqual", "assertIsInstance")
 _STRICT = ("assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertSequenceEqual", "assertIs")
-_PLATFORM = re.compile(r"\b(?:platform|os\.name|environ|getenv|which|version_info|find_spec|skip\w*)\b")
+PLATFORM = re.compile(r"\b(?:platform|os\.name|environ|getenv|which|version_info|find_spec|skip\w*)\b")
 _MUCH = 10
 """By how much a tolerance must grow to be named."""
 
@@ -51,6 +51,11 @@ def total(tests: Iterable[Function]) -> int:
 def real(node: ast.AST) -> list[ast.AST]:
     """What in a piece of syntax can fail on purpose."""
     return [check for check in _checks(node, set()) if not _always(check)]
+
+
+def is_real(node: ast.AST) -> bool:
+    """Whether a piece of syntax is itself something that can fail on purpose."""
+    return (isinstance(node, ast.Assert) or _is_check(node, set()) or _fails(node)) and not _always(node)
 
 
 def _helpers(tree: ast.Module | None) -> set[str]:
@@ -122,7 +127,7 @@ def _turns_back(node: Function, known: set[Shape]) -> int:
         if real(part) and not isinstance(part, ast.If):
             return 0
         leaves = isinstance(part, ast.If) and any(isinstance(one, ast.Return) and not one.value for one in part.body)
-        if leaves and not real(part) and shape(part) not in known and not _PLATFORM.search(ast.unparse(part)):
+        if leaves and not real(part) and shape(part) not in known and not PLATFORM.search(ast.unparse(part)):
             return part.lineno
     return 0
 
@@ -143,12 +148,15 @@ def _always(node: ast.AST) -> str:
 
 def _reflects(node: ast.AST) -> bool:
     """Whether an assertion compares a thing with itself, which tests of equality do rightly."""
-    sides: list[ast.expr] = []
-    if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
-        sides = [node.test.left, node.test.comparators[0]]
-    elif isinstance(node, ast.Call) and called(node) in _STRICT:
-        sides = node.args[:2]
-    return len(sides) > 1 and same(*sides) and not isinstance(sides[0], ast.Call)
+    asked = sides(node)
+    return len(asked) > 1 and same(*asked) and not isinstance(asked[0], ast.Call)
+
+
+def sides(node: ast.AST) -> list[ast.expr]:
+    """What an assertion compares; of another one what it asks for, none where it is a call of another kind."""
+    if isinstance(node, ast.Assert):
+        return [node.test.left, node.test.comparators[0]] if isinstance(node.test, ast.Compare) else [node.test]
+    return node.args[:2] if isinstance(node, ast.Call) and called(node) in _STRICT else []
 
 
 def _holds(test: ast.expr) -> bool:
@@ -167,11 +175,16 @@ def _holds(test: ast.expr) -> bool:
     return False
 
 
+def _asserts(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assert) or called(node).startswith("assert")
+
+
 def _swallows(node: ast.AST) -> str:
-    if isinstance(node, ast.Try) and any(isinstance(part, ast.Assert) for one in node.body for part in walk(one)):
+    if isinstance(node, ast.Try) and any(_asserts(part) for one in node.body for part in walk(one)):
         for handler in node.handlers:
             caught = {dotted(part) for part in walk(handler.type)} if handler.type else {"BaseException"}
-            silent = all(isinstance(one, ast.Pass | ast.Return) or _is_print(one) for one in handler.body)
+            idle = ast.Pass | ast.Return | ast.Continue | ast.Break
+            silent = all(isinstance(one, idle) or _is_print(one) for one in handler.body)
             if caught & {"AssertionError", "Exception", "BaseException"} and silent:
                 return "a failed assertion is swallowed"
     if isinstance(node, ast.With):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from proctor.oracle.gaming import pyasserts, pysubjects
+from proctor.oracle.gaming import pyasserts, pysubjects, pyswallowed
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.syntax import (
     FUNCTIONS,
@@ -73,6 +73,7 @@ def look(change: Change, old: ast.Module | None, new: ast.Module | None, all_tes
         for name, node in changed.items():
             yield from _skips(change, node, twins.get(name), name)
         yield from pyasserts.look(change, old, new, changed, twins)
+        yield from pyswallowed.look(change, changed, twins)
         yield from pysubjects.look(change, old, new, changed, twins, gone=all_tests.gone)
         yield from _hidden(change, before, after, new)
     yield from _removed(change, before, twins, all_tests, new)

@@ -1,0 +1,254 @@
+"""Assertions that are still there and cannot fail their test any more, and tests that were only written otherwise."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+import pytest
+
+from proctor.oracle.gaming.change import Change
+from proctor.oracle.gaming.find import look
+from proctor.words import Gaming, Weight
+
+JS = "const f = require('../f');\nconst other = require('../other');\n\ntest('squares', {}() => {{\n{}}});\n"
+GO = 'package p\n\nimport "testing"\n\nfunc TestF(t *testing.T) {\n%s}\n'
+RUST = "#[test]\nfn squares() {\n%s}\n"
+PYTHON = "import app\n\n\ndef test_squares():\n%s"
+T, W = Weight.TAMPERING, Weight.SUSPICION
+
+
+def weights(path: str, before: str, after: str) -> list[Weight]:
+    """What is said of the assertions of a test that became another one."""
+    assert before != after
+    return [one.weight for one in look([Change(path, before, after)]) if one.kind is Gaming.ASSERTION]
+
+
+def script(body: str) -> str:
+    return JS.format("async " if "await" in body else "", indent(dedent(body).strip("\n") + "\n", "  "))
+
+
+def go(body: str) -> str:
+    return GO % indent(dedent(body).strip("\n") + "\n", "\t")
+
+
+def rust(body: str) -> str:
+    return RUST % indent(dedent(body).strip("\n") + "\n", "    ")
+
+
+def python(body: str) -> str:
+    return PYTHON % indent(dedent(body).strip("\n") + "\n", "    ")
+
+
+EXPECT = "expect(f(2)).toBe(4);"
+
+
+@pytest.mark.parametrize(
+    ("after", "weight"),
+    [
+        ("try {\n  expect(f(2)).toBe(4);\n} catch (e) {\n  // known\n}", T),
+        ("try { expect(f(2)).toBe(4); } catch {}", T),
+        ("try { expect(f(2)).toBe(4); } catch (err) { console.log(err.message); }", T),
+        ("try { expect(f(2)).toBe(4); } catch {} finally { other.end(); }", T),
+        ("if (f(2) === 4) expect(f(2)).toBe(4);", T),
+        ("if (f(2) === 4) {\n  expect(f(2)).toBe(4);\n}", T),
+        ("f(2) === 4 && expect(f(2)).toBe(4);", T),
+        ("if (false) expect(f(2)).toBe(4);", T),
+        ("if (0) {\n  expect(f(2)).toBe(4);\n}", T),
+        ("if (other.ready) expect(f(2)).toBe(4);", W),
+        ("other.ready ? expect(f(2)).toBe(4) : other.start();", W),
+        ("other.ready\n  && expect(f(2)).toBe(4);", W),
+        ("const check = () => expect(f(2)).toBe(4);", T),
+        ("const run = async () => {\n  expect(f(2)).toBe(4);\n};", T),
+        ("function later() {\n  expect(f(2)).toBe(4);\n}", T),
+        ("() => expect(f(2)).toBe(4);", T),
+        ("[].forEach(() => expect(f(2)).toBe(4));", T),
+        ("for (const n of []) {\n  expect(f(2)).toBe(4);\n}", T),
+        ("Promise.resolve().then(() => expect(f(2)).toBe(4)).catch(() => {});", T),
+        ("await Promise.resolve().then(() => expect(f(2)).toBe(4)).catch((e) => console.log(e));", T),
+        ("Promise.resolve().then(() => {\n  expect(f(2)).toBe(4);\n});", W),
+        ("(async () => {\n  expect(f(2)).toBe(4);\n})();", W),
+        ("setTimeout(() => expect(f(2)).toBe(4), 100000);", W),
+        ("expect(Promise.resolve(f(2))).resolves.toBe(4);", W),
+    ],
+)
+def test_an_assertion_of_a_script_that_cannot_fail_its_test_is_found(after: str, weight: Weight) -> None:
+    assert weights("a.test.js", script(EXPECT), script(after)) == [weight]
+
+
+def test_one_assertion_of_some_under_a_condition_is_found() -> None:
+    before = "expect(f(2)).toBe(4);\nexpect(f(3)).toBe(9);"
+    after = "expect(f(2)).toBe(4);\nif (other.ready) {\n  expect(f(3)).toBe(9);\n}"
+    assert weights("a.test.js", script(before), script(after)) == [W]
+
+
+def test_a_test_with_another_title_is_found_too() -> None:
+    after = script("try { expect(f(2)).toBe(4); } catch {}").replace("squares", "squares numbers")
+    assert weights("a.test.js", script(EXPECT), after) == [T]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "for (const [n, m] of [[2, 4], [3, 9]]) {\n  expect(f(n)).toBe(m);\n}",
+        "[[2, 4], [3, 9]].forEach(([n, m]) => expect(f(n)).toBe(m));",
+        "const check = (n, m) => expect(f(n)).toBe(m);\ncheck(2, 4);\ncheck(3, 9);",
+        "function squared(n, m) {\n  expect(f(n)).toBe(m);\n}\nsquared(2, 4);",
+        "const run = async () => {\n  expect(f(2)).toBe(4);\n};\nawait run();",
+        "other.on('done', later);\nfunction later() {\n  expect(f(2)).toBe(4);\n}",
+        "try {\n  expect(f(2)).toBe(4);\n} finally {\n  other.end();\n}",
+        "try {\n  expect(f(2)).toBe(4);\n} catch (e) {\n  other.dump();\n  throw e;\n}",
+        "expect(await f(2)).toBe(4);",
+        "await expect(f(2)).resolves.toBe(4);",
+        "return expect(f(2)).resolves.toBe(4);",
+        "return Promise.resolve(f(2)).then((n) => expect(n).toBe(4));",
+        "await Promise.resolve(f(2)).then((n) => {\n  expect(n).toBe(4);\n});",
+        "const told = other.then((n) => expect(n).toBe(4));\nawait told;",
+        "await other.each(async () => {\n  expect(f(2)).toBe(4);\n});",
+        "(() => {\n  expect(f(2)).toBe(4);\n})();",
+        "await (async () => {\n  expect(f(2)).toBe(4);\n})();",
+        "const x = other.a && other.b\nexpect(f(2)).toBe(4)",
+        "if (other.old) other.stop()\nexpect(f(2)).toBe(4)",
+        "if (other.ready) {\n  expect(f(2)).toBe(4);\n} else {\n  expect(f(2)).toBe(5 - 1);\n}",
+        "if (process.platform !== 'win32') {\n  expect(f(2)).toBe(4);\n}",
+        "const wanted = { n: other.ready ? 4 : 4 };\nexpect(f(2)).toBe(wanted.n);",
+        "other.start(() => {\n  expect(f(2)).toBe(4);\n  other.end();\n});",
+        "// squares\nexpect(f(2), 'squared').toBe(4);",
+    ],
+)
+def test_a_script_written_otherwise_is_not_suspected(after: str) -> None:
+    assert weights("a.test.js", script(EXPECT), script(after)) == []
+
+
+@pytest.mark.parametrize(
+    "after", ["expect(f(2)).toBe(4);\nexpect(f(-2)).toBe(4);", "expect(f(2)).toBe(4);\nother.a();"]
+)
+@pytest.mark.parametrize("held", ["if (other.on) {{\n  {}\n}}", "try {{ {} }} catch {{}}", "other.x && {}"])
+def test_what_stood_around_an_assertion_before_is_not_new(after: str, held: str) -> None:
+    assert weights("a.test.js", script(held.format(EXPECT)), script(held.format(after))) == []
+
+
+FAILS = 'if F(2) != 4 {\n\tt.Errorf("want 4")\n}'
+
+
+@pytest.mark.parametrize(
+    ("after", "weight"),
+    [
+        ('if false && F(2) != 4 {\n\tt.Errorf("want 4")\n}', T),
+        ('if Ready() && F(2) != 4 {\n\tt.Errorf("want 4")\n}', W),
+        ('if Ready() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}', W),
+        ('if F(2) != 4 {\n\t_ = func() { t.Errorf("want 4") }\n}', T),
+        ('_ = func() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}', T),
+        ('go func() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}()', W),
+    ],
+)
+def test_an_assertion_of_go_that_cannot_fail_its_test_is_found(after: str, weight: Weight) -> None:
+    assert weights("p_test.go", go(FAILS), go(after)) == [weight]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        'got := F(2)\nif got != 4 {\n\tt.Errorf("want 4, got %d", got)\n}',
+        'if got := F(2); got != 4 {\n\tt.Errorf("want 4")\n}',
+        'for _, c := range []struct{ n, m int }{{2, 4}, {3, 9}} {\n\tif F(c.n) != c.m {\n\t\tt.Errorf("bad")\n\t}\n}',
+        't.Run("two", func(t *testing.T) {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n})',
+        'check := func(n, m int) {\n\tif F(n) != m {\n\t\tt.Errorf("bad")\n\t}\n}\ncheck(2, 4)',
+        'done := make(chan int)\ngo func() {\n\tif F(2) != 4 {\n\t\tt.Error("x")\n\t}\n\tclose(done)\n}()\n<-done',
+        'defer func() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}()',
+        'if runtime.GOOS != "windows" && F(2) != 4 {\n\tt.Errorf("want 4")\n}',
+        "if F(2) != 4 {\n\tt.Fatal(F(2))\n}",
+    ],
+)
+def test_go_written_otherwise_is_not_suspected(after: str) -> None:
+    assert weights("p_test.go", go(FAILS), go(after)) == []
+
+
+EQUAL = "assert_eq!(f(2), 4);"
+
+
+@pytest.mark.parametrize(
+    ("after", "weight"),
+    [
+        ("let _ = std::panic::catch_unwind(|| assert_eq!(f(2), 4));", T),
+        ("let _ = std::panic::catch_unwind(|| {\n    assert_eq!(f(2), 4);\n});", T),
+        ("if f(2) == 4 {\n    assert_eq!(f(2), 4);\n}", T),
+        ("if ready() {\n    assert_eq!(f(2), 4);\n}", W),
+        ("let _c = || assert_eq!(f(2), 4);", T),
+        ("let _c = |n: i64| {\n    assert_eq!(f(2), 4);\n};", T),
+        ("fn later() {\n    assert_eq!(f(2), 4);\n}", T),
+        ("std::thread::spawn(|| assert_eq!(f(2), 4));", W),
+    ],
+)
+def test_an_assertion_of_rust_that_cannot_fail_its_test_is_found(after: str, weight: Weight) -> None:
+    assert weights("tests/a.rs", rust(EQUAL), rust(after)) == [weight]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "for (n, m) in [(2, 4), (3, 9)] {\n    assert_eq!(f(n), m);\n}",
+        "let check = |n, m| assert_eq!(f(n), m);\ncheck(2, 4);",
+        "fn squared(n: i64, m: i64) {\n    assert_eq!(f(n), m);\n}\nsquared(2, 4);",
+        "std::thread::spawn(|| assert_eq!(f(2), 4)).join().unwrap();",
+        "[(2, 4)].iter().for_each(|(n, m)| assert_eq!(f(*n), *m));",
+        'match f(2) {\n    1 | 4 => assert_eq!(f(2), 4),\n    _ => panic!("bad"),\n}',
+        "let flags = a() | b();\nassert_eq!(f(2), 4);",
+        "if a() {\n    assert_eq!(f(2), 4);\n} else {\n    assert_eq!(f(2), 2 + 2);\n}",
+    ],
+)
+def test_rust_written_otherwise_is_not_suspected(after: str) -> None:
+    assert weights("tests/a.rs", rust(EQUAL), rust(after)) == []
+
+
+ASSERT = "assert app.f(2) == 4"
+
+
+@pytest.mark.parametrize(
+    ("after", "weight"),
+    [
+        ("if app.f(2) == 4:\n    assert app.f(2) == 4", T),
+        ("if app.ready:\n    assert app.f(2) == 4", W),
+        ("if False:\n    assert app.f(2) == 4", T),
+        ("while 0:\n    assert app.f(2) == 4", T),
+        ("def later():\n    assert app.f(2) == 4", T),
+        ("async def later():\n    assert app.f(2) == 4", T),
+        ("for _ in ():\n    assert app.f(2) == 4", T),
+        ("assert app.f(2) == 4\nyield", T),
+        ("with pytest.raises(AssertionError):\n    assert app.f(2) == 4", W),
+        ("while True:\n    try:\n        assert app.f(2) == 4\n    except AssertionError:\n        break", T),
+    ],
+)
+def test_an_assertion_of_python_that_cannot_fail_its_test_is_found(after: str, weight: Weight) -> None:
+    assert weights("tests/test_a.py", python(ASSERT), python(after)) == [weight]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "for n, m in ((2, 4), (3, 9)):\n    assert app.f(n) == m",
+        "def squared(n, m):\n    assert app.f(n) == m\n\nsquared(2, 4)",
+        "def later():\n    assert app.f(2) == 4\n\napp.run(later)",
+        "@app.on('done')\ndef later():\n    assert app.f(2) == 4",
+        "try:\n    assert app.f(2) == 4\nfinally:\n    app.end()",
+        "try:\n    assert app.f(2) == 4\nexcept AssertionError:\n    app.dump()\n    raise",
+        "with app.open():\n    assert app.f(2) == 4",
+        "if app.old:\n    assert app.f(2) == 4\nelse:\n    assert app.f(2) == 2 + 2",
+        "if sys.platform != 'win32':\n    assert app.f(2) == 4",
+        "if app.f(2) != 4:\n    raise AssertionError('squares')",
+        "if app.f(2) != 4:\n    pytest.fail('squares')",
+        "def numbers():\n    yield 2\n\nfor n in numbers():\n    assert app.f(n) == 4",
+    ],
+)
+def test_python_written_otherwise_is_not_suspected(after: str) -> None:
+    assert weights("tests/test_a.py", python(ASSERT), python(after)) == []
+
+
+def test_assertions_by_name_and_on_a_condition_are_found_in_unittest() -> None:
+    before = "class A(unittest.TestCase):\n    def test_f(self):\n        self.assertEqual(f(2), 4)\n"
+    for after, weight in (
+        ("f(2) == 4 and self.assertEqual(f(2), 4)", T),
+        ("app.ready and self.assertEqual(f(2), 4)", W),
+        ("later = lambda: self.assertEqual(f(2), 4)", T),
+        ("self.assertEqual(f(2), 4) if app.ready else None", W),
+    ):
+        assert weights("tests/test_a.py", before, before.replace("self.assertEqual(f(2), 4)", after)) == [weight], after
