@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.cli import order
-from proctor.cli.read import POLL, asked, print_row
+from proctor.cli.read import POLL, asked, elsewhere, print_row
 from proctor.errors import ProctorError, UsageError
 from proctor.journal import checks
 from proctor.journal.events import IterationEnded, Judged, Logged, RequestOpened, SupervisorEnded
@@ -60,7 +60,10 @@ def resume(given: argparse.Namespace) -> int:
 
 def attach(given: argparse.Namespace) -> int:
     """The screen of a session."""
-    Client(given.dir).close()
+    try:
+        Client(given.dir).close()
+    except NoJournal as error:
+        raise UsageError(f"{error}{elsewhere()}") from None
     if not on_terminal():
         raise UsageError("attach: no terminal here; `proctor watch` prints one line per event")
     return screen(given.dir, given)
