@@ -14,11 +14,13 @@ from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.moved import Moved
 from proctor.oracle.gaming.patterns import (
     BUILD,
+    BY_CONTEXT,
     CHECKS,
     COMMENT,
     CONFIG,
     DEPENDS,
     DOORS,
+    GIVEN,
     HEAD,
     LEAVES,
     LOOSE,
@@ -131,7 +133,7 @@ def _skip(change: Change, number: int, line: str) -> Iterator[Found]:
         weight = T if change.before is not None else W
         yield found(change, Gaming.SKIP, weight, number, "only this test is run, the others are not")
         return
-    if not SKIP[change.language].search(line):
+    if not SKIP[change.language].search(line) and not _by_context(change, number, line):
         return
     if change.language is G and (match := BUILD.match(line)):
         yield from _tagged(change, number, match[1] or match[2])
@@ -146,6 +148,17 @@ def _skip(change: Change, number: int, line: str) -> Iterator[Found]:
         yield found(change, Gaming.SKIP, W if depends else T, number, f"{name or 'the file'} was run and is left out")
     elif not depends and not PROMISE.search(line):
         yield found(change, Gaming.SKIP, W, number, f"the new {name or 'test'} is left out")
+
+
+def _by_context(change: Change, number: int, line: str) -> bool:
+    """Whether a line leaves a test out by what the test is given."""
+    call = BY_CONTEXT.search(line) if change.language is S else None
+    above = (text[:1_000] for text in reversed(change.new[max(0, number - _TEST) : number]))
+    head = next((text for text in above if HEAD[S].match(text)), "") if call else ""
+    given = GIVEN.search(head)
+    if call is None or given is None:
+        return False
+    return call[1] == given[1] if call[1] else bool(re.search(r"[{,]\s*(?:skip|todo)\s*[,}]", given[1]))
 
 
 def _tagged(change: Change, number: int, tags: str) -> Iterator[Found]:
@@ -179,6 +192,8 @@ def _name_at(change: Change, number: int) -> str:
         if change.language is S
         else HEAD[change.language]
     )
+    is_call = change.language is S and BY_CONTEXT.match(change.new[number - 1][:1_000])
+    head = HEAD[S] if is_call else head
     forward = change.new[number - 1 : number + _NEAR] if change.language is R else change.new[number - 1 : number]
     above = [] if change.language is R else reversed(change.new[max(0, number - _TEST) : number - 1])
     for text in (*forward, *above):

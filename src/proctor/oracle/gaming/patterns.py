@@ -141,7 +141,8 @@ SKIP = {
           | \.(?:skipIf|todoIf|failsIf)\(\s*(?:true|1|!0|!!1|!false)\s*\) | \.(?:runIf|if)\(\s*(?:false|0|!1|!true)\s*\)
           | \b(?:xit|xtest|xdescribe|xcontext|xspecify)\s*(?:\(|\.each\b)
           | \bthis\.skip\(\) | \b(?:t|ctx|context)\.(?:skip|todo)\( | ^\s*pending\(
-          | [{,]\s*(?:skip|todo|fails?|failing):\s*(?:true|['"])
+          | [{,]\s*['"]?(?:skip|todo|fails?|failing|expectFailure)['"]?\s*:\s*(?:true|['"`])
+          | \b(?:it|test|describe|suite)\([^{]{0,200},\s*\{\s*['"]?(?:skip|todo)['"]?\s*(?::\s*(?:1\b|!0|!!1)|[,}])
           | ^\s*(?:it|test)\(\s*(?:'[^'(]*'|"[^"(]*")\s*\);?\s*$""",
         re.VERBOSE,
     ),
@@ -155,10 +156,14 @@ SKIP = {
     ),
 }
 """What leaves a test out."""
-PROMISE = re.compile(r"\.todo\b|\btodo:|^\s*(?:it|test)\(\s*(?:'[^'(]*'|\"[^\"(]*\")\s*\);?\s*$|should_panic")
+PROMISE = re.compile(r"\.todo\b|\btodo['\"]?:|^\s*(?:it|test)\(\s*(?:'[^'(]*'|\"[^\"(]*\")\s*\);?\s*$|should_panic")
 """Of these what leaves nothing out where the test is new: a test to be written, and one that is to end in a panic."""
 ONLY = re.compile(r"\b(?:it|test|describe|context|suite)\.only\b|\b(?:fit|fdescribe)\s*\(|[{,]\s*only:\s*true\b")
 """What leaves out all others."""
+BY_CONTEXT = re.compile(r"(?:^|[;{]|\breturn\b)\s*(?:(\w{1,60})\.)?(?:skip|todo)\(")
+"""What leaves a test of node's runner out, or vitest's, by what it is given: that may have any name."""
+GIVEN = re.compile(r"(?:,|function\b\s*\w*\()\s*(?:async\s+)?\(?\s*(\w{1,60}|\{[^{}]{0,200}\})\s*\)?\s*(?:=>|\{)")
+"""What a test is given, on the line where it begins."""
 DEPENDS = re.compile(
     r"\.(?:skipIf|runIf|todoIf)\((?!\s*(?:true|false|[01]|!0|!1|!!1|!false|!true)\s*\))"
     r"|^\s*if\b(?!\s*\(?\s*(?:true|!false|1|1\s*={1,3}\s*1)\s*[){])|\?\s*(?:it|test|describe)\b"
