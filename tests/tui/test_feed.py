@@ -203,3 +203,15 @@ def test_the_rows_that_the_log_reads_are_kinds_that_exist() -> None:
     from proctor.journal.events import KINDS
 
     assert set(rows.KINDS) <= set(KINDS)
+
+
+def test_a_screen_that_comes_back_shows_what_the_iterations_just_before_said(story: Story, workspace: Path) -> None:
+    story.running()
+    made = Reader(workspace)
+    made.feed.start()
+    try:
+        made.until(lambda: "Ran 9 tests in 0.041s" in made.texts)
+    finally:
+        made.feed.stop()
+        made.feed.join(PATIENCE)
+    assert made.texts.count("src/csv_tool/reader.py") == 1 + 1 + 3  # of the first, the second, and the fourth

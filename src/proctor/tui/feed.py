@@ -36,6 +36,8 @@ PROBE = 1.0
 """Seconds between looks at whether the supervisor lives."""
 TAIL = 1_000
 """Lines of the stream that are shown of what happened before the screen came."""
+EARLIER = 3
+"""Iterations before the one at work whose lines are shown of what happened before the screen came."""
 HISTORY = 3_000
 """Journal rows that are looked through for the same."""
 BEHIND = 8 * 1024 * 1024
@@ -226,7 +228,9 @@ class Feed(threading.Thread):
         state = self._last.state
         if state is None or not state.iteration:
             return []
+        past: list[Entry] = []
         if not self._iteration:
+            past = _past(client, state.iteration)
             self._iteration, self._offset = state.iteration, client.stream_tail(state.iteration, TAIL)
         path = stream.stream_path(client.state_dir, self._iteration)
         skipped = self._skip(client, path.stat().st_size if path.exists() else 0)
@@ -237,7 +241,7 @@ class Feed(threading.Thread):
         if skipped and told:
             left_out = f"{counted(skipped, 'byte')} left out; worker.jsonl has them"
             told.insert(0, replace(told[0], word="", text=left_out))
-        return told
+        return past + told
 
     def _skip(self, client: Client, size: int) -> int:
         if size - self._offset <= BEHIND:
@@ -264,6 +268,13 @@ class Feed(threading.Thread):
             self._box = news if self._box is None else news.after(self._box)
         if sleeping:
             self._wake()
+
+
+def _past(client: Client, iteration: int) -> list[Entry]:
+    """The last lines of the iterations just before one."""
+    before = range(max(1, iteration - EARLIER), iteration)
+    read = (client.stream(number, client.stream_tail(number, TAIL))[0] for number in before)
+    return [entry for lines in read for entry in from_stream(lines)]
 
 
 def _found(client: Client, state: State, known: tuple[findings.Found, ...]) -> tuple[findings.Found, ...]:
