@@ -88,7 +88,7 @@ def test_g4_nothing_run_and_all_skipped_are_no_pass(project: Project, run: tuple
     )
     project.freeze("tests")
     judgement = project.judge(run)
-    assert (judgement.verdict, judgement.reason) == (Verdict.FAILED, "all 1 tests were skipped")
+    assert (judgement.verdict, judgement.reason) == (Verdict.FAILED, "the one test was skipped")
 
 
 @both
@@ -184,7 +184,7 @@ def test_what_a_check_puts_on_pythons_path_is_there_for_the_tests_and_not_for_th
         "plug",
         "tests/test_path.py",
     ]
-    assert project.judge(run).reason == "1 tests passed"
+    assert project.judge(run).reason == "1 test passed"
 
 
 def test_a_check_does_not_see_hidden_files(project: Project) -> None:

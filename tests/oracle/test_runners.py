@@ -75,12 +75,12 @@ def test_a_failure_is_not_taken_back_by_a_later_pass() -> None:
 @pytest.mark.parametrize(
     ("code", "found", "verdict", "reason"),
     [
-        (0, Report({"a": PASSED, "b": SKIPPED}), Verdict.PASSED, "1 tests passed, 1 skipped"),
+        (0, Report({"a": PASSED, "b": SKIPPED}), Verdict.PASSED, "1 test passed, 1 skipped"),
         (0, None, Verdict.FAILED, "exit code 0 before pytest came to its end"),
-        (0, Report({"a": FAILED}), Verdict.FAILED, "1 of 1 tests failed"),
+        (0, Report({"a": FAILED}), Verdict.FAILED, "1 of 1 test failed"),
         (1, Report({"a": PASSED}), Verdict.FAILED, "exit code 1 although no test failed"),
         (5, Report({}), Verdict.FAILED, "no test ran"),
-        (0, Report({"a": SKIPPED}), Verdict.FAILED, "all 1 tests were skipped"),
+        (0, Report({"a": SKIPPED}), Verdict.FAILED, "the one test was skipped"),
         (4, None, Verdict.INFRA, "pytest could not start (exit code 4)"),
         (
             0,

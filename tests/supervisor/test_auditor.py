@@ -122,3 +122,21 @@ def test_a_demo_measures_nothing() -> None:
     assert flags(given) == ["--yes"]
     given.no_audit = True
     assert flags(given) == ["--yes", "--no-audit"]
+
+
+@pytest.mark.parametrize(
+    ("why", "goes_on"),
+    [("/w/proctor.yaml:47: is not YAML: oh", True), ("its process was killed 3 times", False)],
+)
+async def test_a_contract_that_is_broken_under_a_session_is_told_with_the_one_that_holds(
+    monkeypatch: pytest.MonkeyPatch, why: str, goes_on: bool
+) -> None:
+    async def breaks(_: object) -> int:
+        raise ValueError(why)
+
+    lines: list[str] = []
+    monkeypatch.setattr(auditor, "_measure", breaks)
+    s = SimpleNamespace(log_once=lambda _, text: lines.append(text))
+    assert await auditor._tried(cast("Session", s)) == 1
+    assert lines[0].startswith(f"the checks could not be measured: {why}")
+    assert lines[0].endswith("; the session goes on with the contract that it began with") == goes_on

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from proctor import __version__
 from proctor.cli.registry import BY_NAME, VERBS
@@ -32,7 +32,10 @@ _NO_VERB = re.compile(r"argument VERB: invalid choice: '(.*)' \(choose from .*",
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Says what is wrong in one line. An option is written in full: what is short for one today may be so for two."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **given})
 
     def error(self, message: str) -> NoReturn:
         if found := _NO_VERB.fullmatch(message):

@@ -36,6 +36,21 @@ _RENAMED = "renamed: your git would have obeyed it"
 _CAREFUL = "careful: your tools run these by themselves; look before you open the folder"
 
 
+def too_little(state: State) -> str:
+    """Why a session rests whose ceiling is not reached: what is left of it is too little; "" for any other."""
+    kind, _, word = (state.why or "").partition(":")
+    if kind != "budget" or word not in set(Dimension) or word in state.raised:
+        return ""
+    dimension = Dimension(word)
+    figure, limit = state.used.get(dimension), state.limit(dimension)
+    if figure is None or limit is None or figure.used >= limit:
+        return ""
+    from proctor.tui.format import LABEL
+
+    spent = f"{format_amount(dimension, figure.used)} of {format_amount(dimension, limit)} used"
+    return f": {LABEL[dimension]} {spent}, too little left to go on"
+
+
 def status(given: argparse.Namespace) -> int:
     """Where the session stands."""
     try:
@@ -51,7 +66,7 @@ def status(given: argparse.Namespace) -> int:
     from proctor.tui.wording import because, nothing_left, seen_by
 
     where = f"{safe_line(found['workspace'])}   iteration {found['iteration']}   {found['sandbox']}"
-    print(f"{found['status']}{because(found['why'])}   {where}")
+    print(f"{found['status']}{too_little(state) or because(found['why'])}   {where}")
     for task in state.tasks:
         print("\n".join(_task(task)))
     if state.session and not alive and state.status is not SessionStatus.DONE and (left := nothing_left(state)):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.cli import order
-from proctor.cli.read import POLL, asked, elsewhere, print_row
+from proctor.cli.read import POLL, asked, elsewhere, print_row, too_little
 from proctor.errors import ProctorError, UsageError
 from proctor.journal import checks
 from proctor.journal.events import IterationEnded, Judged, Logged, RequestOpened, SupervisorEnded
@@ -151,7 +151,7 @@ def last_line(client: Client) -> str:
     elif left := nothing_left(state):
         following = left
     verified = ", ".join((f"{done} of {counted(len(state.tasks), 'task')} verified", *left_out(state)))
-    return f"proctor: {state.status}{because(state.why)}; {verified}; {following}"
+    return f"proctor: {state.status}{too_little(state) or because(state.why)}; {verified}; {following}"
 
 
 def trouble(client: Client) -> str:

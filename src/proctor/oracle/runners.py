@@ -18,6 +18,7 @@ from proctor.oracle.toolchains import summaries
 from proctor.oracle.toolchains.commands import Kind
 from proctor.testids import holds
 from proctor.text import safe_line
+from proctor.units import counted
 from proctor.words import Verdict
 
 ID_LIMIT = 300
@@ -100,14 +101,14 @@ def weigh(kind: Kind | None, code: int, report: Report | None, output: bytes) ->
     if report.unsealed:
         return Verdict.FAILED, f"{report.unsealed[0]} of the test framework was replaced while tests ran"
     if failed:
-        return Verdict.FAILED, f"{failed} of {len(report.tests)} tests failed"
+        return Verdict.FAILED, f"{failed} of {counted(len(report.tests), 'test')} failed"
     if not report.tests:
         return Verdict.FAILED, "no test ran" + ("" if kind.is_python or not code else f" (exit code {code})")
     if not passed:
-        return Verdict.FAILED, f"all {skipped} tests were skipped"
+        return Verdict.FAILED, "the one test was skipped" if skipped == 1 else f"all {skipped:,} tests were skipped"
     if code != 0:
         return Verdict.FAILED, f"exit code {code} although no test failed"
-    return Verdict.PASSED, f"{passed} tests passed" + (f", {skipped} skipped" if skipped else "")
+    return Verdict.PASSED, f"{counted(passed, 'test')} passed" + (f", {skipped} skipped" if skipped else "")
 
 
 def compare(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> dict[str, str]:

@@ -211,7 +211,7 @@ async def end(s: Session, desk: Desk, ending: Ending, trouble: str) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point of the detached process; its own words go to the supervisor's log."""
-    parser = argparse.ArgumentParser(prog="proctor-supervisor")
+    parser = argparse.ArgumentParser(prog="proctor-supervisor", allow_abbrev=False)
     parser.add_argument("workspace", type=Path)
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--yes", action="store_true")

@@ -122,7 +122,8 @@ async def _tried(s: Session) -> int:
 
 
 def _failed(s: Session, why: str) -> None:
-    s.log_once("audit", f"the checks could not be measured: {safe_line(why, 300)}")
+    goes_on = "; the session goes on with the contract that it began with" if FILE in why else ""
+    s.log_once("audit", f"the checks could not be measured: {safe_line(why, 300)}{goes_on}")
 
 
 async def _measure(s: Session) -> int:
