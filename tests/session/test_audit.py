@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,8 +40,11 @@ def test_half_checked_is_verified_and_the_audit_names_exactly_the_hunk_that_noth
 
 @pytest.mark.cases
 def test_it_runs_by_itself_after_the_first_verified_task_in_idle_time_and_ends_with_its_supervisor(
-    sample: Make,
+    sample: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     workspace = sample("half_checked")
     workspace.contract("audit: never", "audit: 1m")
     tasks = json.loads((workspace.path / "tasks.json").read_text())
@@ -50,7 +52,6 @@ def test_it_runs_by_itself_after_the_first_verified_task_in_idle_time_and_ends_w
     (workspace.path / "tasks.json").write_text(json.dumps([*tasks, {**tasks[0], "id": 2, "check": check}]))
     worker = workspace.path / "tools/worker.py"
     worker.write_text(worker.read_text().replace("brief = ", f"{WAITS}brief = ", 1))
-    before = set(os.listdir(tempfile.gettempdir()))
     workspace.begin()
     log = workspace.path / ".proctor/audit/last"
     said = wait_until(lambda: [text for one in log.glob("*.log") if "idle" in (text := one.read_text())], "its words")
@@ -58,14 +59,14 @@ def test_it_runs_by_itself_after_the_first_verified_task_in_idle_time_and_ends_w
     (row,) = (e for e in workspace.events("audited") if isinstance(e, ev.Audited))
     assert (row.task, row.caught, row.measured) == (1, 3, 4)
     assert [one.where for one in row.unverified] == ["src/parcels/rates.py:16"]
-    (auditor,) = (pid for pid in workspace.processes() if "proctor.supervisor.auditor" in words(pid))
-    assert os.sched_getscheduler(auditor) == os.SCHED_IDLE
     supervisor = workspace.supervisor()
     assert supervisor
+    children = " ".join(one.read_text() for one in Path(f"/proc/{supervisor}/task").glob("*/children")).split()
+    (auditor,) = (pid for pid in map(int, children) if "proctor.supervisor.auditor" in words(pid))
+    assert os.sched_getscheduler(auditor) == os.SCHED_IDLE
     os.kill(supervisor, signal.SIGKILL)
     wait_until(lambda: not workspace.processes(), "nothing alive")
-    made = set(os.listdir(tempfile.gettempdir())) - before
-    assert not [name for name in made if name.startswith("proctor-audit-")]
+    assert not [name for name in os.listdir(scratch) if name.startswith("proctor-audit-")]
 
 
 def words(pid: int) -> str:
