@@ -1,7 +1,8 @@
 """Changes kept as diffs with whole files in them, and what the detectors say of them.
 
 A diff begins with lines of words; `expect: KIND WEIGHT` says what must be found, `failed: ID` which test failed before
-the work. A file without changed lines is one of the frozen tests.
+the work, `compared: PATH` which file a check compares with, `wanted: TEXT` what it wants to be put out. A file without
+changed lines is one of the frozen tests.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ class Case:
     expected: tuple[Gaming, Weight] | None = None
     told: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    compared: dict[str, str] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     tests: dict[str, str] = field(default_factory=dict)
 
     def findings(self) -> list[Found]:
-        return look(self.changes, self.tests, self.told, self.failed)
+        return look(self.changes, self.tests, self.told, self.failed, compared=self.compared)
 
     @property
     def is_found(self) -> bool:
@@ -53,6 +55,10 @@ def read(name: str, text: str) -> Case:
             case.expected = Gaming(kind), Weight(weight)
         elif line.startswith("failed: "):
             case.failed.append(line.removeprefix("failed: "))
+        elif line.startswith("compared: "):
+            case.compared[line.removeprefix("compared: ")] = ""
+        elif line.startswith("wanted: "):
+            case.compared["a check"] = line.removeprefix("wanted: ")
         else:
             case.told.append(line)
     for part in parts:
@@ -60,7 +66,9 @@ def read(name: str, text: str) -> Case:
         path = new.removeprefix("+++ b/") if "/dev/null" not in new else old.removeprefix("a/")
         before = "".join(f"{line[1:]}\n" for line in lines if line[:1] in ("", " ", "-"))
         after = "".join(f"{line[1:]}\n" for line in lines if line[:1] in ("", " ", "+"))
-        if before == after:
+        if path in case.compared:
+            case.compared[path] = before
+        elif before == after:
             case.tests[path] = after
         else:
             case.changes.append(

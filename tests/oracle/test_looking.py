@@ -205,3 +205,35 @@ def test_data_that_only_checks_name_is_looked_at_wherever_it_lies(watched: Watch
     assert {one.kind for one in seen.suspicion} == {Gaming.ASSERTION}
     assert [one.where for one in seen.suspicion] == ["data/cases.csv:1", "data/ok.txt:1"]
     assert not seen.tampering
+
+
+@pytest.mark.parametrize(
+    ("source", "data", "found"),
+    [
+        ("print(open('golden.txt').read())\n", {}, (Gaming.SNIFFING, "cli.py:1")),
+        ("print('total 51733')\n", {}, (Gaming.LITERAL, "cli.py:1")),
+        ("print('sum 482913')\n", {}, (Gaming.LITERAL, "cli.py:1")),
+        ("print(open('a/b.dat').read())\n", {"a/b.dat": "total 51733\n"}, (Gaming.LITERAL, "a/b.dat:1")),
+        ("import fast\n", {"fast.cpython-311.so": "x"}, (Gaming.UNREAD, "fast.cpython-311.so")),
+        ("import slow\n", {"fast.cpython-311.so": "x"}, None),
+        ("print(open('given.txt').read())\n", {}, None),
+        ("print(open('a/b.dat').read())\n", {"a/b.dat": "total 12\n"}, None),
+        ("print(771204)\n", {}, None),
+    ],
+)
+def test_what_checks_compare_with_turns_up_in_the_work(
+    watched: Watched, source: str, data: dict[str, str], found: tuple[Gaming, str] | None
+) -> None:
+    project = watched.project
+    project.write("golden.txt", "total 51733\n")
+    project.write("given.txt", "12\n")
+    project.freeze("golden.txt")
+    watched.before = watched.store.snapshot("before").tree
+    project.write("cli.py", source)
+    for path, text in data.items():
+        project.write(path, text)
+    after = watched.store.snapshot("after").commit
+    what = Looked(watched.before, after, wanted=["sum 482913", "771204"], compared=["golden.txt"])
+    seen = look(what, project.frozen, watched.store, watched.out)
+    assert [(one.kind, one.where) for one in seen.suspicion] == ([found] if found else [])
+    assert not seen.tampering

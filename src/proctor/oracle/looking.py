@@ -6,6 +6,7 @@ Text only, nothing is run. The look is bounded in bytes and time and is done by 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,9 @@ _NOT_OURS = re.compile(
     re.DOTALL,
 )
 """Installed packages, and what tools write; none writes Python that nobody is to read."""
+
+_BUILT = re.compile(r"(?:^|/)(?!__pycache__/)([^/.]+)(?:\.[^/]+)?\.(?:pyc|so|pyd)$")
+_COMPILED = "a compiled module, which nobody can read"
 
 
 class Holds(apart.Holds, Protocol):
@@ -111,6 +115,10 @@ class Looked:
     """Ids of tests that failed before the work."""
     runs: Sequence[str] = ()
     """The commands of checks."""
+    wanted: Sequence[str] = ()
+    """What checks want to be put out."""
+    compared: Sequence[str] = ()
+    """The paths of the files that they compare with."""
     first: str = ""
     """The tree that the session began with: tests that were not there are the worker's own; "" if it is not known."""
 
@@ -123,9 +131,9 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     """
     large = False
     try:
-        question, left_out, tests = _question(what, frozen, store)
+        question, left_out, tests, compiled = _question(what, frozen, store)
         large = sum(len(text or "") for _, *texts in question["changes"] for text in texts) > _MUCH
-        if not any(question[part] for part in ("changes", "frozen", "large")) and not left_out:
+        if not any(question[part] for part in ("changes", "frozen", "large")) and not (left_out or compiled):
             return Seen()
         answer = _ask(question)
         own = _were_there(_news(answer.own, store, what.before, tests), store, what.first)
@@ -141,6 +149,7 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     gamed, light = by_weight[Weight.TAMPERING], by_weight[Weight.SUSPICION]
     light += [Finding(kind=Gaming.UNREAD, path=shown(path), why="too large to be looked at, or one of too many")
               for path in left_out if not is_golden(path) and shown(path) not in answer.tables]  # fmt: skip
+    light += [Finding(kind=Gaming.UNREAD, path=shown(path), why=_COMPILED) for path in compiled]
     heavy = [one.finding(kinds.get(one.path, "")) for one in answer.frozen] + gamed
     seen = Seen(_spread(heavy), _spread(light), bool(gamed))
     if heavy or light:
@@ -150,8 +159,9 @@ def look(what: Looked, frozen: Frozen, store: Holds, out: Path) -> Seen:
     return seen
 
 
-def _question(what: Looked, frozen: Frozen, store: Holds) -> tuple[dict[str, Any], list[str], list[str]]:
-    """What the look is asked, the paths that are too large for it, and those of the tests."""
+def _question(what: Looked, frozen: Frozen, store: Holds) -> tuple[dict[str, Any], list[str], list[str], list[str]]:
+    """What the look is asked, the paths that are too large for it, those of what tests and checks hold, and those of
+    new compiled modules."""
     pairs, left_out = store.pairs(what.before, what.after, lambda path: is_ours(path, what.others))
     large = store.pairs(what.before, what.after, set(left_out).__contains__, _TABLE)[0] if left_out else ()
     told = [*what.told, *(_stood(store, what.before, path) or "" for path in what.told_in)]
@@ -161,19 +171,38 @@ def _question(what: Looked, frozen: Frozen, store: Holds) -> tuple[dict[str, Any
     data = [pair for pair in store.pairs(what.before, what.after, _is_data)[0]
             if pair.before and pair.after and pair.path not in what.others]  # fmt: skip
     compared = mentions.compared("\n".join([*what.runs, *checking.values()]))
+    held = frozen.by_path.keys() & {*what.compared, *map(os.path.normpath, compared)}
     named = "\n".join([*texts.values(), *compared])
     read = _only_read([pair.path for pair in data], named, "\n".join(told))
     read -= _named_elsewhere(read, [*tests, *checking], store, what.before)
+    new = _new(what, store)
+    said = "\n".join(_text(pair.after) or "" for pair in pairs)
+    called = {path for path in new if path.rpartition("/")[2] in said} - {pair.path for pair in pairs}
+    fresh = store.pairs(what.before, what.after, called.__contains__)[0] if called else ()
     question = {
-        "changes": [*map(_shown, pairs), *(_shown(pair) for pair in data if pair.path in read)],
+        "changes": [*map(_shown, pairs), *(_shown(pair) for pair in data if pair.path in read), *map(_shown, fresh)],
         "frozen": [(shown(path), *_ends(path, frozen, store, what.after)) for path in what.laid_back[:_LAID_BACK]],
         "large": [*map(_shown, large)],
         "tests": texts,
         "told": told,
         "failed": sorted(what.failed),
+        "compared": {**_held(held, frozen), **{f"check {at}": text for at, text in enumerate(what.wanted)}},
         "examples": doctests.runs_sources([*what.runs, *checking.values()]),
     }
-    return question, left_out, tests
+    compiled = [path for path in new if (name := _BUILT.search(path)) and name[1] in f"{said}\n{named}"]
+    return question, left_out, [*tests, *held], compiled
+
+
+def _new(what: Looked, store: Holds) -> list[str]:
+    """The paths of a worker's new files, those of packages and of what tools write left out."""
+    there = {*store.paths(what.before), *what.others}
+    return [path for path in store.paths(what.after) if path not in there and not _NOT_OURS.fullmatch(path)]
+
+
+def _held(paths: Iterable[str], frozen: Frozen) -> dict[str, str]:
+    """What checks compare with, as it was recorded."""
+    texts = ((path, _recorded(frozen, frozen.by_path[path])) for path in paths if not frozen.by_path[path].link)
+    return {shown(path): text for path, text in texts if text}
 
 
 def _shown(pair: apart.Pair) -> tuple[str, str | None, str | None]:

@@ -46,6 +46,10 @@ async def beside(s: Session, acted: Acted, task: TaskState) -> AsyncIterator[Cal
             begun.cancel()
 
 
+_SAME = ("expect.golden", "artifact.equals")
+"""The keys of a check whose files it wants to be put out as they are."""
+
+
 def _before(s: Session) -> str:
     """The tree from which a change is looked at."""
     return _again(s) or (s.state.intent.tree if s.state.intent else "")
@@ -68,6 +72,8 @@ async def _look(s: Session, acted: Acted, task: TaskState, before: str, laid_bac
         failed=await asyncio.to_thread(_failed, s),
         first=_first(s),
         runs=[" ".join(check.run) for check in _checks(s)],
+        wanted=[text for check in _checks(s) for text in (check.expected.text, check.expected.equals) if text],
+        compared=[path for check in _checks(s) for key, path in check.files.items() if key in _SAME],
     )
     folder = iteration_dir(s.state_dir, acted.iteration)
     return await asyncio.to_thread(looking.look, what, s.frozen, s.store, folder)

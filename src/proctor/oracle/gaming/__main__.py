@@ -23,15 +23,22 @@ SECONDS, BYTES = 40, 1 << 30
 
 
 def main() -> None:
-    """Read `changes`, `frozen` and `large` (path, before, after), `tests`, `told`, `failed`, `examples`; print the
-    findings of the first two, and the paths of the large ones that need no look."""
+    """Read `changes`, `frozen` and `large` (path, before, after), `tests`, `told`, `failed`, `examples`, `compared`;
+    print the findings of the first two, and the paths of the large ones that need no look."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     given = json.load(sys.stdin.buffer)
     frozen = [Change(*change) for change in given["frozen"]]
     covered = {change.path for change in frozen}
     changes = [*frozen, *(one for change in given["changes"] if (one := Change(*change)).path not in covered)]
-    found = look(changes, given["tests"], given["told"], given.get("failed", ()), given.get("examples", False))
+    found = look(
+        changes,
+        given["tests"],
+        given["told"],
+        given.get("failed", ()),
+        given.get("examples", False),
+        compared=given.get("compared"),
+    )
     own = [_said(one) for one in found if one.path not in covered]
     laid_back = [_said(replace(one, weight=Weight.TAMPERING)) for one in found if one.path in covered]
     shown = {one.path for one in found}

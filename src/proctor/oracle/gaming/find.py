@@ -18,6 +18,7 @@ from proctor.oracle.gaming import (
     pytests,
     replaced,
     runs,
+    sought,
     swallowed,
 )
 from proctor.oracle.gaming.change import Change, Found, Language, is_test, parts, spread
@@ -48,12 +49,15 @@ def look(
     told: Iterable[str] = (),
     failed: Collection[str] = (),
     examples: bool = False,
+    *,
+    compared: Mapping[str, str] | None = None,
 ) -> list[Found]:
     """What a change does to checks instead of to the work; the weightier findings first.
 
     `tests` are the frozen tests by path: their literals must not turn up as answers in the sources. `told` is what the
     worker was told (task, spec, plan), which it may well write down. `failed` are the tests that failed before the
-    work, by the ids of their runners. `examples`: some check runs those in the sources.
+    work, by the ids of their runners. `examples`: some check runs those in the sources. `compared` are
+    the texts that checks compare with, by their paths.
     """
     words = "\n".join(told)
     sources = {one.path: parts(one.before or "", one.language) for one in changes if not one.is_test}
@@ -65,6 +69,7 @@ def look(
     found += replaced.look(changes, tests or {})
     found += helpers.look(changes, tests or {})
     found += expected.look(changes, failed, words, examples)
+    found += sought.look(changes, compared or {}, wanted, words)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
     found.sort(key=lambda f: (f.path, f.line))
     weights = ([f for f in found if f.weight is weight] for weight in (Weight.TAMPERING, Weight.SUSPICION))
