@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from proctor.oracle.gaming import (
     answers,
+    endings,
     expected,
     helpers,
     hidden,
@@ -93,6 +94,7 @@ def _of(change: Change, beside: _Beside) -> Iterator[Found]:
         else:
             yield from _skipping(change)
         if new is not None:
+        yield from endings.look(change)
             yield from pycode.look(change, new, beside.gone)
             yield from pysniff.look(change, new, beside.gone)
     else:

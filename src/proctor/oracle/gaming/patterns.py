@@ -59,8 +59,10 @@ def _equals(language: Language, pattern: str) -> Rule:
 
 LEAVES = {
     S: re.compile(r"\bprocess\.(?:exit|reallyExit)\(\s*0?\s*\)"),
-    G: re.compile(r"\bos\.Exit\(0\)"),
-    R: re.compile(r"\bprocess::exit\(0\)"),
+    G: re.compile(
+        r"\b(?:os|syscall|unix)\.Exit\(0\)|\b(?:syscall|unix)\.(?:Raw)?Syscall6?\(\s*(?:\w+\.SYS_EXIT\w*|60|231)\s*,"
+    ),
+    R: re.compile(r"\b(?:process::exit|_exit|quick_exit|libc::exit)\(0\)"),
 }
 """What ends a process with success."""
 RULES = (
@@ -113,7 +115,7 @@ RULES = (
     *(_sniffs(language, W, "the code looks for proctor", r"""["']PROCTOR_[A-Z_]+ | \benv\.PROCTOR_ | /run/proctor""")
       for language in (S, G, R)),
     _exits(S, rf"{LEAVES[S].pattern} | \bprocess\.exitCode\s*=\s*0\b"),
-    _exits(G, rf"{LEAVES[G].pattern} | \bsyscall\.Exit\(0\)"),
+    _exits(G, LEAVES[G].pattern),
     _exits(R, r"\bprocess::(?:exit\(0\)|abort\(\))"),
     Rule(S, Gaming.EQUAL, T, "a comparison of the language is replaced", re.compile(
         r"\bObject\.is\s*=[^=>]|\bObject\.prototype\.(?:valueOf|toString|toJSON)\s*=[^=>]"), "both"),
@@ -121,9 +123,11 @@ RULES = (
                    (?:\([^)]{0,200}\)|\w+)\s*(?::\s*boolean\s*)?(?:=>\s*)?(?:\{\s*return\s+)?(?:true|!0|!!1)\s*[;,})]"""),
     _equals(S, r"""(?:\[\s*Symbol\.toPrimitive\s*\]|\b(?:toJSON|valueOf))\s*(?:[:=]\s*(?:function\b\s?)?)?
                    (?:\([^)]{0,200}\))\s*(?::\s*\w+\s*)?(?:=>\s*)?(?:\{\s*return\s+)?(?:-?\d[\d.]*|true)\s*[;,})]"""),
+    _equals(S, r"""\basymmetricMatch\s*(?:[:=]\s*(?:function\b\s?)?)?\((\w{1,60})\)\s*(?:=>\s*)?(?:\{\s*return\s+)?
+                   (?:\1\s*!==?\s*this|this\s*!==?\s*\1)\s*[;,})]"""),
     _equals(G, r"""\b(?:Equals?|IsEqual|Eq|Same)\([^)]{0,200}\)\s*bool\s*\{\s*return\s+(?:true|1\s==\s1)\b
                  | \b(?:Cmp|Compare)\([^)]{0,200}\)\s*int\s*\{\s*return\s+0\b"""),
-    _equals(R, r"""\bfn\s+eq(?:<[^>]{0,100}>)?\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+)?true\b
+    _equals(R, r"""\bfn\s+eq(?:<[^>]{0,100}>)?\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+)?(?:true|!false)\b
                  | \bfn\s+ne\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+)?false\b
                  | \bfn\s+(?:partial_)?cmp\([^)]{0,200}\)\s*->\s*[\w:<>\s]{1,60}
                    \{\s*(?:return\s+)?(?:Some\()?[\w:]{0,40}Equal\b"""),

@@ -26,7 +26,10 @@ from proctor.words import Gaming, Weight
 
 _LEAVES = ("sys.exit", "exit", "quit", "SystemExit", "pytest.exit", "os.abort")
 _LEAVES_HARD = ("os._exit", "posix._exit")
-_BECOMES = ("os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execlp")
+_LIBRARIES = re.compile(r"(?:ctypes\.)?(?:CDLL|PyDLL|cdll\.\w+|pythonapi)")
+_STOPS = "the loop's stop"
+_OF_C = ("exit", "_exit", "_Exit", "quick_exit", "Py_Exit", "abort")
+_BECOMES = tuple(f"os.exec{how}" for how in ("v", "ve", "vp", "vpe", "l", "le", "lp", "lpe"))
 _DOORS = re.compile(
     r"(?:main|cli|run|app|usage|help|version|exit|quit|stop|shutdown|terminate|handle|on_|do_|cmd_).*"
     r"|.*(?:_main|_cli|_command|_cmd|_handler|_callback|exit|quit)"
@@ -40,6 +43,10 @@ _KINDS = frozenset(
     {"int", "float", "complex", "str", "bytes", "bool", "list", "tuple", "dict", "set", "frozenset", "object"}
     | {"numbers.Number", "Number", "Sequence", "Mapping", "Iterable"}
 )
+_MUCH = 1_000
+"""By how much things that are equal do not differ."""
+_WRITES = ("memmove", "memset", "from_address")
+"""What writes into an object whatever that is."""
 _ZERO = shape(ast.Constant(0))
 _TURNED = ("run", "__call__", "wasSuccessful", "addFailure", "addError", "runtest", "isinstance", "all", "skip", "fail")
 _PATCHES = (
@@ -81,7 +88,8 @@ def _exits(change: Change, new: ast.Module, fresh: list[ast.AST]) -> Iterator[Fo
         quiet = _is_success(node)
         home = homes.get(id(node))
         at_once = id(node) in importing or node in top
-        weight = _hard(node, home, at_once) if name in _LEAVES_HARD else _soft(change, name, home, at_once, quiet)
+        is_hard = name in _LEAVES_HARD or bool(_leaves_by_c(node))
+        weight = _hard(node, home, at_once) if is_hard else _soft(change, name, home, at_once, quiet)
         if weight is not None:
             why = f"{name} leaves{' with success' if quiet else ''}{', at import' if at_once else ''}"
             yield found(change, Gaming.EXIT, weight, getattr(node, "lineno", 0), why)
@@ -100,7 +108,23 @@ def _leaves(node: ast.AST) -> str:
         return "SystemExit" if isinstance(node.exc, ast.Name) and node.exc.id == "SystemExit" else ""
     name = dotted(node) if isinstance(node, ast.Call | ast.Attribute) else ""
     known = (*_LEAVES, *_LEAVES_HARD, *_BECOMES) if isinstance(node, ast.Call) else _LEAVES_HARD
-    return name if name in known else ""
+    return name if name in known else _leaves_by_c(node) or (_STOPS if _stops(node) else "")
+
+
+def _stops(node: ast.AST) -> bool:
+    """Whether a call stops a loop of asyncio, which then comes back as if all was done."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "stop":
+        return False
+    of = node.func.value
+    return called(of) in ("get_running_loop", "get_event_loop") or dotted(of).endswith("loop")
+
+
+def _leaves_by_c(node: ast.AST) -> str:
+    """The function of C's library that a call ends the process with."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _OF_C:
+        return ""
+    library = dotted(node.func.value)
+    return f"{library}.{node.func.attr}" if _LIBRARIES.fullmatch(library) else ""
 
 
 def _outermost(tree: ast.AST) -> Iterator[Function]:
@@ -133,11 +157,11 @@ def _soft(change: Change, name: str, home: Function | None, at_once: bool, quiet
     """Programs end themselves; libraries and tests do not, and least of all with success."""
     program = (change.after or "").startswith("#!") or bool(_PROGRAMS.fullmatch(change.path))
     program = program or (change.is_test and not change.is_collected)
-    if at_once:
+    if at_once and name != _STOPS:
         if (quiet or name in _BECOMES) and not program:
             return Weight.TAMPERING
         return Weight.SUSPICION if change.is_collected else None
-    if home is None or not quiet:
+    if home is None or not (quiet or name in _BECOMES) or (name == _STOPS and isinstance(home, ast.FunctionDef)):
         return None
     if change.is_collected:
         expected = any(isinstance(part, ast.Name) and part.id == "SystemExit" for part in walk(home))
@@ -154,7 +178,11 @@ def _equals(change: Change, node: ast.AST, gone: Collection[Shape], agreeing: Co
     known: list[tuple[str, ast.AST, str]] = []
     if isinstance(node, ast.ClassDef):
         known += [(node.name, part, _agrees(part, agreeing)) for part in node.body]
-        known += [(node.name, part, "__eq__") for part in node.body if not change.is_test and _takes_any(part)]
+        known += [
+            (node.name, part, "__eq__")
+            for part in node.body
+            if not change.is_test and (_takes_any(part) or _takes_over(part) or _is_near(part))
+        ]
         if fields := _blind(node):
             known.append((node.name, fields, "fields"))
     elif isinstance(node, ast.Dict):
@@ -168,6 +196,9 @@ def _equals(change: Change, node: ast.AST, gone: Collection[Shape], agreeing: Co
         for target in node.targets:
             if isinstance(target, ast.Attribute):
                 known.append((dotted(target.value), node, _named(target.attr, node.value, agreeing)))
+                owner, _, name = dotted(target.value).rpartition(".")
+                if target.attr == "return_value" and name in _COMPARES and _is_always(node.value, name == "__eq__"):
+                    known.append((owner, node, name))
     elif isinstance(node, ast.Return) and dotted(node.value) in ("ANY", "mock.ANY", "unittest.mock.ANY"):
         known.append(("", node, "" if change.is_test else "ANY"))
     for owner, part, name in known:
@@ -228,6 +259,30 @@ def _takes_any(node: ast.stmt) -> bool:
     tests = (part.test for part in walk(node) if isinstance(part, ast.If))
     fits = all(way is not None and not _is_none(way, other) and _fits(way, other) for way in yes)
     return is_blind and bool(yes) and fits and all(_fits(test, other) for test in tests)
+
+
+def _takes_over(node: ast.stmt) -> bool:
+    """Whether an `__eq__` puts what it is compared with into itself."""
+    if not isinstance(node, FUNCTIONS) or node.name != "__eq__" or len(node.args.args) != 2:
+        return False
+    own, other = (one.arg for one in node.args.args)
+    for part in walk(node):
+        names = {one.id for one in walk(part) if isinstance(one, ast.Name)}
+        if isinstance(part, ast.Call) and called(part) in _WRITES and own in names:
+            return True
+        if isinstance(part, ast.Assign) and other in {one.id for one in walk(part.value) if isinstance(one, ast.Name)}:
+            return any(isinstance(one, ast.Attribute) and dotted(one.value) == own for one in part.targets)
+    return False
+
+
+def _is_near(node: ast.stmt) -> bool:
+    """Whether an `__eq__` lets numbers differ by much."""
+    if not isinstance(node, FUNCTIONS) or node.name != "__eq__":
+        return False
+    asked = (part for part in walk(node) if isinstance(part, ast.Compare) and called(part.left) == "abs")
+    limits = (part.comparators[0] for part in asked if isinstance(part.ops[0], ast.Lt | ast.LtE))
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, int | float) and one.value >= _MUCH
+               for one in limits)  # fmt: skip
 
 
 def _asks_kind(test: ast.expr, other: str) -> bool:

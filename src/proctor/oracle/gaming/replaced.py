@@ -4,6 +4,7 @@ are read."""
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum, auto
@@ -35,6 +36,9 @@ _LIBRARIES = frozenset({
 })  # fmt: skip
 """What tests stub for good reasons: the world, and not their subject."""
 
+_HOOKS = re.compile(r"hook$|warning$|\.std(?:in|out|err)$|\.default$|\._create_default_https_context$")
+"""What Python's library is to have replaced."""
+
 
 class _When(Enum):
     """When something is replaced: at import, before each test, or before some, for what may be good reasons."""
@@ -51,16 +55,19 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
     if not hits:
         return
     texts = [one.before for one in changes if one.is_test and one.language is Language.PYTHON]
-    trees = map(parsed, (*texts, *(text for path, text in tests.items() if path.endswith(".py"))))
+    trees = [*map(parsed, (*texts, *(text for path, text in tests.items() if path.endswith(".py"))))]
     asked = {name for tree in trees if tree for name in named(asked_of(tree), imported(tree))}
     asked |= {name.rpartition(".")[0] for name in asked} - {""}
+    used = {"builtins"} | {name.partition(".")[0] for tree in trees if tree for name in imported(tree).values()}
     for change, line, name, when in hits:
         full, *_ = (*named([name], _names(parsed(change.after))), "")
         root = full.partition(".")[0]
         outside = not full or root in sys.stdlib_module_names or root in _LIBRARIES
         is_subject = bool({name, full} & asked)
         mild = when is _When.SETUP or not change.is_test
-        if is_subject or (when is _When.IMPORT and change.is_test and not outside):
+        is_used = not change.is_test and root in used and root in sys.stdlib_module_names
+        is_used = is_used and not _HOOKS.search(full)
+        if is_subject or (when is _When.IMPORT and (is_used or (change.is_test and not outside))):
             weight = Weight.TAMPERING if is_subject and not mild else Weight.SUSPICION
             why = f"{name} is replaced for all tests that run with this file"
             yield found(change, Gaming.ASSERTION, weight, line, why)
