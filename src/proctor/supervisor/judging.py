@@ -130,6 +130,14 @@ async def of_work(s: Session, acted: Acted, task: TaskState) -> Judgement:
     return await confirmed(s, (*smoke, *task.checks), where, before(s, task.id))
 
 
+def without_work(s: Session, acted: Acted) -> bool:
+    """Whether a worker was cut short before it changed or claimed anything: there is nothing to judge."""
+    intent, task = s.state.intent, s.state.task(acted.task)
+    if acted.ended.how not in CUT_SHORT or intent is None or task is None or task.claim or task.conflict:
+        return False
+    return bool(intent.tree) and acted.snapshot.tree == intent.tree
+
+
 def only_repairs(s: Session) -> bool:
     """Whether the iteration at hand had the project to mend and nothing else."""
     return s.state.intent is not None and s.state.intent.repair_only

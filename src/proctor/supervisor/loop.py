@@ -228,8 +228,8 @@ async def _ended(
 
 
 async def judge(s: Session, acted: Acted) -> Judgement | None:
-    """The harness runs the check on what is there; None where no worker ran, or where it had the project to mend and
-    nothing else, and has done so."""
+    """The harness runs the check on what is there; None where no worker ran, where one was cut short before it did
+    anything, or where it had the project to mend and nothing else, and has done so."""
     s.enter(Step.JUDGE, acted.task)
     s.heed("stop", "rollback", "undo")
     if acted.ended.how in (IterationEnd.START_FAILED, IterationEnd.SUSPENDED):
@@ -238,6 +238,8 @@ async def judge(s: Session, acted: Acted) -> Judgement | None:
     if task is None or task.status is TaskStatus.DONE:
         return None
     report.conflicts(s, acted.iteration, acted.task)
+    if judging.without_work(s, acted):
+        return None
     mine = evidence.others(s, acted.iteration)
     await freezing.take_over(s, mine)
     async with evidence.beside(s, acted, task) as seen_with:

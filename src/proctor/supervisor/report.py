@@ -8,6 +8,7 @@ from proctor.contract.problems import FILE
 from proctor.errors import UsageError
 from proctor.journal import events as ev
 from proctor.journal import findings
+from proctor.journal.state import CUT_SHORT
 from proctor.oracle.check import Judgement
 from proctor.supervisor import revising
 from proctor.supervisor.act import Acted
@@ -16,10 +17,12 @@ from proctor.supervisor.ending import Ending
 from proctor.supervisor.session import Session
 from proctor.text import safe_line
 from proctor.units import counted, format_amount
-from proctor.words import Dimension, Source, TaskStatus, Verdict
+from proctor.words import Dimension, IterationEnd, Source, TaskStatus, Verdict
 from proctor.workspace import tasks
 from proctor.workspace.log import Entry
 from proctor.workspace.marking import Mark
+
+NOT_JUDGED = "not judged: its worker was cut short before it did anything"
 
 
 def read_tasks(s: Session) -> None:
@@ -78,7 +81,8 @@ def conflicts(s: Session, number: int, task: ev.TaskId) -> None:
 def iteration(s: Session, acted: Acted, judgement: Judgement | None, mended: bool = False) -> None:
     """Project the task list and add the iteration's entry to the log."""
     task = s.state.task(acted.task)
-    unjudged = "not judged: the project was mended before it" if mended else "not judged"
+    cut = acted.ended.how in CUT_SHORT - {IterationEnd.SUSPENDED}
+    unjudged = "not judged: the project was mended before it" if mended else NOT_JUDGED if cut else "not judged"
     verdict = str(judgement.verdict) if judgement else unjudged
     claim = f"claimed {task.claim}" if task and task.claim else "no claim"
     found = judgement.reason if judgement else acted.ended.detail

@@ -12,6 +12,7 @@ from proctor.journal.state import (
     State,
 )
 from proctor.words import (
+    IterationEnd,
     Phase,
     TaskStatus,
     Verdict,
@@ -41,9 +42,10 @@ def _changed_by(state: State, e: ev.Judged) -> Changes:
     failed = e.verdict is not Verdict.PASSED
     infra = task.infra + 1 if e.verdict is Verdict.INFRA else 0
     changes: Changes = {"verdict": e.verdict, "last": e, "failures": task.failures + failed, "infra": infra}
-    if e.verdict in _FAILED and not (state.intent_end and state.intent_end.how in CUT_SHORT):
+    how = state.intent_end.how if state.intent_end else None
+    if e.verdict in _FAILED and how not in CUT_SHORT:
         changes["failed"] = task.failed + 1
-    if e.verdict in _FAILED and task.status is TaskStatus.PENDING:
+    if e.verdict in _FAILED and task.status is TaskStatus.PENDING and how is not IterationEnd.UNCOVERED:
         changes["status"] = TaskStatus.FAILED
     return {"tasks": with_task(state, e.task, **changes)}
 
