@@ -1,7 +1,8 @@
 """What a worker has built: none of it stands for a recipe that the checks run by `make`.
 
 Nothing of it is tampering: an honest worker builds too. What was not there at the start is made to look older than all
-that it is made from, so that `make` does as in a fresh copy; what is made from nothing is removed.
+that it is made from, so that `make` does as in a fresh copy; what is made from nothing is removed. So is what CMake
+remembers of a build: the programs that it found, and the tests that it wrote down.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from proctor.oracle.frozen import Frozen, is_within
 from proctor.oracle.recording import Recorder
-from proctor.oracle.toolchains import discovery, makes
+from proctor.oracle.toolchains import discovery, makes, manifests
 from proctor.trees import remove_tree
 
 _OLD = (1, 1)
@@ -40,14 +41,21 @@ def record(
         asked = {normpath(goal) for argv in checks for goal in makes.asked(argv)} - goals
         made |= {f"{goal}: " for goal in asked if not lexists(top / goal)}
     stood = set(earlier.stood) if earlier else _standing(top, makes.Products(made), ignored) if made else set()
+    if not earlier and _has_cmake(recorder.items):
+        stood |= set(filter(manifests.is_remembered, _places(top, ignored)))
     return {"goals": sorted(goals), "made": sorted(made), "stood": sorted(stood)}
 
 
 def disown(tree: Path, frozen: Frozen) -> None:
     """Keep `make` from taking for made what was not there at the start; in a copy that nobody else writes."""
+    known = {*frozen.stood, *frozen.by_path}
+    if _has_cmake(frozen.by_path):
+        for path in filter(manifests.is_remembered, _places(tree, frozen.borrowed)):
+            if path not in known and not is_within(path, frozen.entrusted):
+                remove_tree(tree / path)
     if not frozen.made:
         return
-    products, known = makes.Products(frozen.made), {*frozen.stood, *frozen.by_path}
+    products = makes.Products(frozen.made)
     for path in _places(tree, frozen.borrowed):
         rests = products.rests_on(path, lambda other: lexists(tree / other))
         if rests is None or path in known or is_within(path, frozen.entrusted) or not lexists(tree / path):
@@ -60,6 +68,10 @@ def disown(tree: Path, frozen: Frozen) -> None:
             place.unlink()
         elif products.is_asked_for(path):
             remove_tree(place)
+
+
+def _has_cmake(paths: Iterable[str]) -> bool:
+    return any(path.endswith("CMakeLists.txt") for path in paths)
 
 
 def _placed(product: str, folder: str) -> set[str]:

@@ -144,3 +144,24 @@ def test_nor_for_one_whose_name_only_a_run_knows(tmp_path: Path, text: str) -> N
     disown(tree, frozen)
     assert subprocess.run(["make", "-s", "check"], cwd=tree, capture_output=True, check=False).returncode
     assert (tree / "new.py").read_text() == "the work"
+
+
+def test_what_cmake_remembers_of_a_build_goes_unless_it_stood_at_the_start(tmp_path: Path) -> None:
+    workspace, left = tmp_path / "workspace", ["build/CMakeCache.txt", "old/CTestTestfile.cmake"]
+    for path in ("CMakeLists.txt", "was/CMakeCache.txt", "mine/CMakeCache.txt"):
+        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / path).write_text("x\n")
+    (workspace / "mine/CMakeCache.txt").unlink()
+    frozen = freeze(workspace, tmp_path / "oracle", [], [["ctest", "--test-dir", "build"]], entrust=["mine"])
+    for path in (*left, "mine/CMakeCache.txt", "build/app"):
+        (workspace / path).parent.mkdir(exist_ok=True)
+        (workspace / path).write_text("x\n")
+    disown(workspace, frozen)
+    assert not any((workspace / path).exists() for path in left)
+    for path in ("was/CMakeCache.txt", "mine/CMakeCache.txt", "build/app", "CMakeLists.txt"):
+        assert (workspace / path).exists()
+    (workspace / "CMakeLists.txt").unlink()
+    plain = freeze(workspace, tmp_path / "plain", [], [["make"]])
+    (workspace / "CMakeCache.txt").write_text("x\n")
+    disown(workspace, plain)
+    assert (workspace / "CMakeCache.txt").exists()

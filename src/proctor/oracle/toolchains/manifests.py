@@ -280,6 +280,11 @@ def is_overriding(name: str) -> bool:
     return name in _OVERRIDING or (name.endswith(".cmake") and name not in _WHOLE)
 
 
+def is_remembered(path: str) -> bool:
+    """Whether CMake keeps in a file what it found and wrote down for a build: a check does that anew."""
+    return path.rpartition("/")[2] in ("CMakeCache.txt", "CTestTestfile.cmake", "DartConfiguration.tcl")
+
+
 def anew(name: str, part: Part) -> Part:
     """The part of a new file that tells anything of the tests there were: of CMake's, what it calls like its own."""
     return {"overrides": part.get("overrides", [])} if reader_of(name) is statements.cmake else part
