@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from proctor.oracle.toolchains.mentions import PYTESTS_OWN, places, plugins
@@ -116,7 +116,7 @@ def is_same(before: bytes, after: bytes) -> bool:
         return True
     stars = [[ast.dump(node) for node in body if _bound(node) == {"*"}] for body in (old, new)]
     strays = [[ast.dump(node) for node in body if _is_stray(node, core)] for body in (old, new)]
-    same = all(was[name] == now.get(name) for name in core)
+    same = all(_said(was[name]) == _said(now.get(name, [])) for name in core)
     return same and stars[0] == stars[1] and strays[0] == strays[1] and not (now.keys() - was.keys()) & _used(old, core)
 
 
@@ -194,9 +194,13 @@ def _bound(node: ast.stmt) -> set[str]:
     return found
 
 
-def _bindings(body: Iterable[ast.stmt]) -> dict[str, list[str]]:
+def _said(given: Iterable[ast.stmt | str]) -> list[str]:
+    return [one if isinstance(one, str) else ast.dump(one) for one in given]
+
+
+def _bindings(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt | str]]:
     """What each name at the top is given, in order; of an import only what is of that name."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[ast.stmt | str]] = {}
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             source = f"{getattr(node, 'level', '')} {getattr(node, 'module', '')}"
@@ -205,29 +209,31 @@ def _bindings(body: Iterable[ast.stmt]) -> dict[str, list[str]]:
                 found.setdefault(bound, []).append(f"{source} {name.name}")
         else:
             for bound in _bound(node):
-                found.setdefault(bound, []).append(ast.dump(node))
+                found.setdefault(bound, []).append(node)
     return found
 
 
-def _core(body: Sequence[ast.stmt], bindings: dict[str, list[str]]) -> set[str]:
+def _core(body: Sequence[ast.stmt], bindings: Collection[str]) -> set[str]:
     """The names that reach into tests, and those they rest on: constants, imports, functions of the module's own."""
     core = {name for node in body if _is_fixture(node) or _is_of_cases(node) for name in _bound(node)}
     core |= set(filter(_is_hook, bindings))
-    before: set[str] = set()
-    while core != before:
-        before = set(core)
-        core |= {
-            name
-            for node in body
-            if not isinstance(node, _Function | ast.ClassDef) or node.name.startswith("_")
-            for name in _bound(node) & _used(body, core)
-        }
+    rests = [(bound, _names(node)) for node in body if (bound := _bound(node))]
+    may = {name for node in body if not isinstance(node, _Function | ast.ClassDef) for name in _bound(node)}
+    new = core
+    while new:
+        used = {name for bound, names in rests if bound & new for name in names}
+        new = {name for name in used & set(bindings) if name in may or name.startswith("_")} - core
+        core |= new
     return core
 
 
 def _used(body: Iterable[ast.stmt], core: set[str]) -> set[str]:
     """The names that statements use which give core names something."""
-    return {one.id for node in body if _bound(node) & core for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {name for node in body if _bound(node) & core for name in _names(node)}
+
+
+def _names(node: ast.stmt) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _is_stray(node: ast.stmt, core: set[str]) -> bool:
