@@ -12,6 +12,7 @@ from proctor.oracle.gaming import (
     helpers,
     hidden,
     hollow,
+    leads,
     lines,
     literals,
     pycode,
@@ -70,6 +71,7 @@ def look(
     found += replaced.look(changes, tests or {})
     found += helpers.look(changes, tests or {})
     found += expected.look(changes, failed, words, examples)
+    found += leads.look(changes, tests or {})
     found += sought.look(changes, compared or {}, wanted, words)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
     found.sort(key=lambda f: (f.path, f.line))
