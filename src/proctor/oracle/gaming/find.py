@@ -96,12 +96,12 @@ def _of(change: Change, beside: _Beside) -> Iterator[Found]:
         else:
             yield from _skipping(change)
         if new is not None:
-        yield from endings.look(change)
             yield from pycode.look(change, new, beside.gone)
             yield from pysniff.look(change, new, beside.gone)
     else:
         yield from lines.look(change, beside.moved)
         yield from swallowed.look(change)
+        yield from endings.look(change)
         yield from runs.look(change)
     yield from runs.stand_in(change)
     yield from hidden.look(change, beside.gone)
