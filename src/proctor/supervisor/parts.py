@@ -99,12 +99,14 @@ def ends(store: Store, state: State, task: TaskState) -> tuple[CheckpointTaken, 
 def work_of(
     store: Store, began: CheckpointTaken, taken: CheckpointTaken, key: KeyOf, *, frozen: Frozen, hidden: Collection[str]
 ) -> Work:
-    """The change between two checkpoints, in parts. What is frozen, hidden or ignored is no part of it."""
+    """The change between two checkpoints, in parts. What is frozen, hidden or ignored is no part of it; a file that is
+    frozen by a part is."""
     before, after = began.commit, taken.commit
+    whole = frozen.by_path.keys() - {*frozen.documents, *frozen.supports}
     changes = [
         change
         for change in store.diff(before, after)
-        if change.path not in frozen.by_path
+        if change.path not in whole
         and not is_within(change.path, (*frozen.roots, *frozen.borrowed, *(path.rstrip("/") for path in hidden)))
     ]
     old = {entry.path: entry for entry in store.entries(before)}
