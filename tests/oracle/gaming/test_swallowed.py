@@ -252,3 +252,8 @@ def test_assertions_by_name_and_on_a_condition_are_found_in_unittest() -> None:
         ("self.assertEqual(f(2), 4) if app.ready else None", W),
     ):
         assert weights("tests/test_a.py", before, before.replace("self.assertEqual(f(2), 4)", after)) == [weight], after
+
+
+def test_conditions_without_end_are_read_within_bounds() -> None:
+    after = script("if (other.a) { " * 400 + EXPECT * 300)
+    assert weights("a.test.js", script(EXPECT), after) == [W]

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from proctor.oracle.gaming.change import Language
-from proctor.oracle.gaming.tokens import Token, closing
+from proctor.oracle.gaming.tokens import Token
 
 _S, _G, _R = Language.SCRIPT, Language.GO, Language.RUST
 _HEADS = {
@@ -36,6 +36,12 @@ _WHERE = re.compile(r"\w*(?:platform|GOOS|GOARCH|Short|Getenv|LookupEnv|env|Look
 _GOES_ON = frozenset({".", "&&", "||", "??", "+", "?", ":", "=", "==", "!=", "===", "!==", "=>", "else"})
 _PLAIN = frozenset({"assert", "expect", "equal", "strictEqual", "deepEqual", "toBe", "toEqual", "assert_eq!", "t"})
 
+_DEEP = 60
+"""Brackets around an assertion that are looked at."""
+_LONG = 400
+"""Words of a statement that are looked at, before and after a function in it."""
+_MOST = 500
+"""Assertions of a test that are looked at."""
 CONDITION = "it asserts only on a new condition"
 SWALLOWED = "a failed assertion is swallowed"
 UNAWAITED = "nobody waits for what it asserts"
@@ -67,7 +73,7 @@ class Check:
 
 def checks_of(tokens: Sequence[Token], language: Language, whole: Counter[str]) -> list[Check]:
     """The assertions of a test. `whole` counts the words of its file."""
-    return list(_Reader(tokens, language, whole).checks())
+    return list(islice(_Reader(tokens, language, whole).checks(), _MOST))
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,16 @@ class _Reader:
             if text in ("(", "[", "{"):
                 stack.append(at)
         return found
+
+    @cached_property
+    def closers(self) -> dict[int, int]:
+        """For each bracket the one that closes it."""
+        ends = (at for at in range(len(self.tokens)) if self.text(at) in (")", "]", "}"))
+        return {self.openers[at]: at for at in ends}
+
+    def closing(self, at: int) -> int:
+        """The place after the bracket that closes the one at a place."""
+        return self.closers.get(at, len(self.tokens) - 1) + 1
 
     def text(self, at: int) -> str:
         inside = 0 <= at < len(self.tokens) and not self.tokens[at].value
@@ -114,7 +130,7 @@ class _Reader:
         end, called = at + 1, False
         while end < len(self.tokens):
             if self.text(end) == "(" or (self.language is _R and self.text(end) in ("[", "{") and not called):
-                end, called = closing(self.tokens, end), True
+                end, called = self.closing(end), True
             elif self.text(end) == "." and end + 1 < len(self.tokens) and self.tokens[end + 1].is_word:
                 end += 2
             else:
@@ -142,7 +158,9 @@ class _Reader:
     # --- what is around a place -----------------------------------------------------------------
 
     def _around(self, at: int, key: tuple[str, ...]) -> Iterator[Guard]:
-        while at >= 0:
+        for _ in range(_DEEP):
+            if at < 0:
+                return
             yield from self._beside(at, key)
             at = self.openers[at]
             if at >= 0 and self.text(at) == "{":
@@ -195,7 +213,7 @@ class _Reader:
     def _past(self, at: int) -> int:
         """The place after the expression that is the body of a function."""
         while at < len(self.tokens) and self.text(at) not in (",", ";", ")", "}", "]"):
-            at = closing(self.tokens, at) if self.text(at) in ("(", "[", "{") else at + 1
+            at = self.closing(at) if self.text(at) in ("(", "[", "{") else at + 1
         return at
 
     def _condition(self, start: int, end: int, key: tuple[str, ...]) -> Iterator[Guard]:
@@ -212,14 +230,14 @@ class _Reader:
 
     def _block(self, at: int, key: tuple[str, ...]) -> Iterator[Guard]:
         """What the block that begins at a bracket hangs on."""
-        before, start, end = self.text(at - 1), self._start(at), closing(self.tokens, at)
+        before, start, end = self.text(at - 1), self._start(at), self.closing(at)
         line = self.tokens[at].line
         if before in _ARROWS[self.language]:
             yield from self._function(at - 1, end)
         elif before == "try":
             if self.text(end) == "catch":
                 opening = next((n for n in range(end, len(self.tokens)) if self.text(n) == "{"), end)
-                handler = range(opening, closing(self.tokens, opening))
+                handler = range(opening, self.closing(opening))
                 if not self._tells(handler):
                     yield Guard(SWALLOWED, line, not any(self.text(n) == "=" for n in handler))
         elif self.text(start) == "if" or (self.text(start) == "else" and self.text(start + 1) == "if"):
@@ -241,7 +259,7 @@ class _Reader:
         if self.text(end) != "else":
             return False
         opening = next((n for n in range(end, len(self.tokens)) if self.text(n) == "{"), end)
-        heads = self.tokens[opening : closing(self.tokens, opening)]
+        heads = self.tokens[opening : self.closing(opening)]
         return any(
             _HEADS[self.language].fullmatch(one.text) or _FAILS.fullmatch(one.text) for one in heads if one.is_word
         )
@@ -291,7 +309,7 @@ class _Reader:
     def _argument(self, opener: int, line: int, words: set[str], end: int) -> Iterator[Guard]:
         """What is done with a function that is given to the call with this bracket."""
         is_named = opener > 0 and self.tokens[opener - 1].is_word and self.text(opener - 1) != "void"
-        callee, after = self.text(opener - 1) if is_named else "", closing(self.tokens, opener)
+        callee, after = self.text(opener - 1) if is_named else "", self.closing(opener)
         if callee in _DEFERS and not words & _ENDS:
             yield Guard(UNAWAITED, line, False)
         elif callee == "catch_unwind":
@@ -306,9 +324,10 @@ class _Reader:
 
     def _promised(self, opener: int, line: int, is_promise: bool) -> Iterator[Guard]:
         """A promise whose failure is caught by nothing that tells, or that nobody waits for."""
-        at = closing(self.tokens, opener)
-        while self.text(at) in (".", "("):
-            end = closing(self.tokens, at if self.text(at) == "(" else at + 2)
+        at = self.closing(opener)
+        most = opener + _LONG
+        while self.text(at) in (".", "(") and at < most:
+            end = self.closing(at if self.text(at) == "(" else at + 2)
             said = {self.text(n) for n in range(at, end)}
             if self.text(at + 1) == "catch" and said & {"=>", "function"} and not self._tells(range(at + 2, end)):
                 yield Guard(SWALLOWED, line, True)
@@ -320,7 +339,7 @@ class _Reader:
     def _is_left_alone(self, at: int) -> bool:
         """Whether the statement of a place is nothing but a call, of which nobody takes what comes of it."""
         start, opener = self._start(at), self.openers[at]
-        said = {self.text(n) for n in range(start, at)}
+        said = {self.text(n) for n in range(max(start, at - _LONG), at)}
         return not said & {"await", "return", "=", "yield", "=>"} and (opener < 0 or self.text(opener) == "{")
 
 
