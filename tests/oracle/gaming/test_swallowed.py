@@ -69,6 +69,16 @@ EXPECT = "expect(f(2)).toBe(4);"
         ("(async () => {\n  expect(f(2)).toBe(4);\n})();", W),
         ("setTimeout(() => expect(f(2)).toBe(4), 100000);", W),
         ("expect(Promise.resolve(f(2))).resolves.toBe(4);", W),
+        ("try { expect(f(2)).toBe(4); } catch (e) { console.error(String(e)); }", T),
+        ("try { expect(f(2)).toBe(4); } catch (e) { if (other.isKnown(e)) other.end(); }", T),
+        ("try {\n  expect(f(2)).toBe(4);\n} finally {\n  return;\n}", T),
+        ("for (const n of [2]) {\n  try {\n    expect(f(n)).toBe(4);\n  } finally {\n    break;\n  }\n}", T),
+        ("const cases = [];\nfor (const n of cases) {\n  expect(f(n)).toBe(4);\n}", T),
+        ("const cases = [];\ncases.forEach((n) => {\n  expect(f(n)).toBe(4);\n});", T),
+        ("await Promise.allSettled([other.a().then(() => {\n  expect(f(2)).toBe(4);\n})]);", T),
+        ("const check = () => expect(f(2)).toBe(4);\nvoid check;", T),
+        ("if (other.ready && false) {\n  expect(f(2)).toBe(4);\n}", T),
+        ("expect(other.on).toBe(false);\nif (other.on) {\n  expect(f(2)).toBe(4);\n}", W),
     ],
 )
 def test_an_assertion_of_a_script_that_cannot_fail_its_test_is_found(after: str, weight: Weight) -> None:
@@ -113,6 +123,20 @@ def test_a_test_with_another_title_is_found_too() -> None:
         "const wanted = { n: other.ready ? 4 : 4 };\nexpect(f(2)).toBe(wanted.n);",
         "other.start(() => {\n  expect(f(2)).toBe(4);\n  other.end();\n});",
         "// squares\nexpect(f(2), 'squared').toBe(4);",
+        "try {\n  expect(f(2)).toBe(4);\n} catch (e) {\n  other.finish(e);\n}",
+        "other.a((finish) => {\n  try {\n    expect(f(2)).toBe(4);\n    finish();\n  } catch (e) { finish(e) }\n});",
+        "return other.a().then(() => {\n  expect(f(2)).toBe(4);\n}).catch((err) => { t.ifError(err) });",
+        "return other.a().then(() => {\n  expect(f(2)).toBe(4);\n}).catch(function (err) { t.end(err) });",
+        "let last;\ntry {\n  expect(f(2)).toBe(4);\n} catch (e) { last = e }\nthrow last;",
+        "function check(n, extra = []) {\n  expect(f(n, ...extra)).toBe(4);\n}\ncheck(2);\ncheck(-2, [1]);",
+        "const seen = [];\nother.fill(seen);\nfor (const n of seen) {\n  expect(f(n)).toBe(4);\n}",
+        "const all = await Promise.allSettled([other.a(() => {\n  expect(f(2)).toBe(4);\n})]);\nother.must(all);",
+        "await Promise.allSettled([other.a(() => {\n  expect(f(2)).toBe(4);\n})]).then(other.must);",
+        "other.render(<Child onLoad={() => { expect(f(2)).toBe(4) }} />);",
+        "other.render(<Child>{(c) => { expect(f(2)).toBe(4); return null }}</Child>);",
+        "if (!isWindows) {\n  expect(f(2)).toBe(4);\n}",
+        "expect(other.on).toBe(true);\nif (other.on) {\n  expect(f(2)).toBe(4);\n}",
+        "setTimeout(() => {\n  expect(f(2)).toBe(4);\n}, 10);\nvi.runAllTimers();",
     ],
 )
 def test_a_script_written_otherwise_is_not_suspected(after: str) -> None:
@@ -139,6 +163,7 @@ FAILS = 'if F(2) != 4 {\n\tt.Errorf("want 4")\n}'
         ('if F(2) != 4 {\n\t_ = func() { t.Errorf("want 4") }\n}', T),
         ('_ = func() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}', T),
         ('go func() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}()', W),
+        ('check := func() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}\n_ = check', T),
     ],
 )
 def test_an_assertion_of_go_that_cannot_fail_its_test_is_found(after: str, weight: Weight) -> None:
@@ -157,6 +182,9 @@ def test_an_assertion_of_go_that_cannot_fail_its_test_is_found(after: str, weigh
         'defer func() {\n\tif F(2) != 4 {\n\t\tt.Errorf("want 4")\n\t}\n}()',
         'if runtime.GOOS != "windows" && F(2) != 4 {\n\tt.Errorf("want 4")\n}',
         "if F(2) != 4 {\n\tt.Fatal(F(2))\n}",
+        'for _, f := range []func(){\n\tfunc() {\n\t\tif F(2) != 4 {\n\t\t\tt.Error("x")\n\t\t}\n\t},\n} {\n\tf()\n}',
+        'c := Case{func() {\n\tif F(2) != 4 {\n\t\tt.Error("x")\n\t}\n}, 2}\nc.check()',
+        'for _, c := range cases {\n\tif c.fails == false && (c.err != nil || F(2) != 4) {\n\t\tt.Error("x")\n\t}\n}',
     ],
 )
 def test_go_written_otherwise_is_not_suspected(after: str) -> None:
@@ -177,6 +205,9 @@ EQUAL = "assert_eq!(f(2), 4);"
         ("let _c = |n: i64| {\n    assert_eq!(f(2), 4);\n};", T),
         ("fn later() {\n    assert_eq!(f(2), 4);\n}", T),
         ("std::thread::spawn(|| assert_eq!(f(2), 4));", W),
+        ('let _ = std::panic::catch_unwind(|| assert_eq!(f(2), 4));\nif other() { panic!("x") }', T),
+        ("for _ in 0..0 {\n    assert_eq!(f(2), 4);\n}", T),
+        ("struct V;\nimpl Drop for V {\n    fn drop(&mut self) {\n        assert_eq!(f(2), 4);\n    }\n}", W),
     ],
 )
 def test_an_assertion_of_rust_that_cannot_fail_its_test_is_found(after: str, weight: Weight) -> None:
@@ -194,6 +225,12 @@ def test_an_assertion_of_rust_that_cannot_fail_its_test_is_found(after: str, wei
         'match f(2) {\n    1 | 4 => assert_eq!(f(2), 4),\n    _ => panic!("bad"),\n}',
         "let flags = a() | b();\nassert_eq!(f(2), 4);",
         "if a() {\n    assert_eq!(f(2), 4);\n} else {\n    assert_eq!(f(2), 2 + 2);\n}",
+        "struct V;\nimpl Drop for V {\n    fn drop(&mut self) {\n        assert_eq!(f(2), 4);\n    }\n}\nlet _v = V;",
+        "for line in run(&[]) {\n    assert_eq!(f(2), 4);\n}",
+        'match run(&[]) {\n    Ok(v) => assert_eq!(f(2), 4),\n    Err(e) => panic!("{e}"),\n}',
+        "if let Err(e) = std::panic::catch_unwind(|| {\n    assert_eq!(f(2), 4);\n}) {\n    end();\n    panic!();\n}",
+        "std::thread::scope(|s| {\n    s.spawn(|| {\n        assert_eq!(f(2), 4);\n    });\n});",
+        "if cfg!(not(windows)) {\n    assert_eq!(f(2), 4);\n}",
     ],
 )
 def test_rust_written_otherwise_is_not_suspected(after: str) -> None:
@@ -215,6 +252,14 @@ ASSERT = "assert app.f(2) == 4"
         ("for _ in ():\n    assert app.f(2) == 4", T),
         ("assert app.f(2) == 4\nyield", T),
         ("with pytest.raises(AssertionError):\n    assert app.f(2) == 4", W),
+        ("with pytest.raises(Exception):\n    assert app.f(2) == 4", W),
+        ("for _ in range(0):\n    assert app.f(2) == 4", T),
+        ("cases = []\nfor _ in cases:\n    assert app.f(2) == 4", T),
+        ("try:\n    assert app.f(2) == 4\nfinally:\n    return", T),
+        ("for _ in '1':\n    try:\n        assert app.f(2) == 4\n    finally:\n        break", T),
+        ("def later():\n    assert app.f(2) == 4\n\n_ = later", T),
+        ("class Later:\n    def run(self):\n        assert app.f(2) == 4", W),
+        ("def later():\n    assert app.f(2) == 4\n\nlocals()['la' + 'ter']()", W),
         ("while True:\n    try:\n        assert app.f(2) == 4\n    except AssertionError:\n        break", T),
     ],
 )
@@ -237,10 +282,29 @@ def test_an_assertion_of_python_that_cannot_fail_its_test_is_found(after: str, w
         "if app.f(2) != 4:\n    raise AssertionError('squares')",
         "if app.f(2) != 4:\n    pytest.fail('squares')",
         "def numbers():\n    yield 2\n\nfor n in numbers():\n    assert app.f(n) == 4",
+        "class Sink:\n    def take(self, n):\n        assert app.f(n) == 4\n\napp.feed(Sink())",
+        "if not WINDOWS:\n    assert app.f(2) == 4",
+        "if os.geteuid() != 0:\n    assert app.f(2) == 4",
+        "seen = []\napp.fill(seen)\nfor n in seen:\n    assert app.f(n) == 4",
     ],
 )
 def test_python_written_otherwise_is_not_suspected(after: str) -> None:
     assert weights("tests/test_a.py", python(ASSERT), python(after)) == []
+
+
+@pytest.mark.parametrize(
+    ("decorator", "said"),
+    [
+        ("@inlineCallbacks", []),
+        ("@gen_test", []),
+        ("@cocotb.test()", []),
+        ("@other.way", [W]),
+        ("@pytest.mark.parametrize('n', [2])", [T]),
+    ],
+)
+def test_a_test_that_yields_is_run_by_some_decorators(decorator: str, said: list[Weight]) -> None:
+    plain = python(ASSERT).replace("def test", f"{decorator}\ndef test")
+    assert weights("tests/test_a.py", plain, plain.replace(ASSERT, f"n = yield app.g(2)\n    {ASSERT}")) == said
 
 
 def test_assertions_by_name_and_on_a_condition_are_found_in_unittest() -> None:
