@@ -21,7 +21,7 @@ from proctor.oracle.gaming.failed import Failing, failing
 from proctor.oracle.gaming.regions import LANGUAGES, Region, tests_of
 from proctor.oracle.gaming.rows import is_kind
 from proctor.oracle.gaming.tokens import Token, is_cut
-from proctor.oracle.gaming.told import beyond, is_the_old_one_wanted, is_told, is_wanted, stands
+from proctor.oracle.gaming.told import are_told_together, beyond, is_told, is_wanted, stands
 from proctor.words import Gaming, Weight
 
 _MARKS = re.compile(r"[^\w\s]")
@@ -278,12 +278,12 @@ def _weight(swap: Swap, bad: Failing, sources: Sources, told: str, test: Region)
     known = is_told(was, now, told)
     if not bad:
         return None if known or sources.mirror(was, now) else Weight.SUSPICION
-    if not (is_wanted(was, now, called(test), told) if _is_trivial(now) else known):
-        return Weight.TAMPERING
-    stays = is_the_old_one_wanted(was, now, told) if is_told(now, was, told) else False
-    if stays is False:
+    of = called(test) if _is_trivial(now) else None
+    wanted = is_wanted(was, now, told, of) if known or of is not None else None
+    if wanted:
         return None
-    return Weight.TAMPERING if stays and bad is Failing.ITSELF else Weight.SUSPICION
+    is_open = wanted is None and (known if of is None else are_told_together(was, now, told, of))
+    return Weight.SUSPICION if is_open or (known and bad is not Failing.ITSELF) else Weight.TAMPERING
 
 
 def _plain(token: Token) -> str:
