@@ -29,6 +29,12 @@ def add(a, b):
 ASSERTS = "def assert_sum(got, want):\n    assert got == want\n\n\ndef total(rows):\n    return 0\n"
 DERIVED = "from support.base import BaseCase\n\n\nclass TestA(BaseCase):\n    def test_a(self):\n        pass\n"
 ASSERTED = "from app.testing import assert_sum\n\n\ndef test_a():\n    assert_sum(1, 1)\n"
+VALID = "def assert_valid(x):\n    if x < 0:\n        raise ValueError(x)\n    return x\n"
+CALLED = "from app.valid import assert_valid\n\n\ndef test_a():\n    assert_valid(1)\n"
+TRIED = CALLED + "    with pytest.raises(ValueError):\n        assert_valid(-1)\n"
+TRIED_BY_NAME = CALLED + "    self.assertRaises(ValueError, assert_valid, -1)\n"
+MORE = "    def assertMore(self, a: int, b=1) -> None:\n        self.assertGreater(a, b)\n\n"
+MIXED = "class BaseCase:\n    def assertSame(self, a, b):\n        assert a == b\n"
 CHECK = "python -m pytest -q"
 CHANGED, SHADOWS = TamperKind.CHANGED, TamperKind.SHADOWS
 
@@ -104,7 +110,23 @@ DISHONEST = [
             "built-in": BASE + "\n\ndef abs(_):\n    return 0\n",
             "taken in": BASE + "\n\nfrom weak import abs\n",
             "unreadable": BASE + ")",
+            "by an annotation": BASE.replace("b):", "b) -> globals().update(abs=add):", 1),
+            "by a default": BASE.replace(
+                "    def assertClose", "    def more(self, a=(run := 1)):\n        0\n\n    def assertClose"
+            ),
+            "by a decorator": BASE.replace(
+                "    def assertClose", "    @print\n    def more(self):\n        0\n\n    def assertClose"
+            ),
+            "by a hook": BASE.replace(
+                "    def assertClose", "    def __getattribute__(self, _):\n        0\n\n    def assertClose"
+            ),
         }.items()
+    ),
+    placed(
+        "a method of a class that is mixed in",
+        {"tests/test_b.py": DERIVED, "support/base.py": MIXED},
+        {"support/base.py": MIXED + "\n    def helper(self):\n        0\n"},
+        CHANGED,
     ),
     placed(
         "base class of a base class",
@@ -204,7 +226,34 @@ HONEST = [
         },
         {"app/web.py": "class Client:\n    def assert_ok(self): 2\n"},
     ),
-]
+    *(
+        placed(f"the work's own {name}", {"tests/test_b.py": test, "app/valid.py": text}, {"app/valid.py": VALID})
+        for name, test, text in [
+            ("assertion that asserts nothing", TRIED, "def assert_valid(x):\n    return x\n"),
+            ("assertion that is not tried", CALLED, "def assert_valid(x):\n    return x\n"),
+            ("assertion that is tried", TRIED, "def assert_valid(x):\n    assert x\n"),
+            ("assertion that is tried by name", TRIED_BY_NAME, "def assert_valid(x):\n    assert x\n"),
+        ]
+    ),
+    placed(
+        "a class of the work that is set up",
+        {
+            "tests/test_b.py": "from app.models import Model\n\n\nclass Fake(Model):\n    pass\n",
+            "app/models.py": "class Base:\n    def setUp(self): self.n = 1\nclass Model(Base):\n    def save(self): 1",
+        },
+        {"app/models.py": "class Base:\n    def setUp(self): self.n = 2\nclass Model(Base):\n    def save(self): 2"},
+    ),
+    placed(
+        "annotations",
+        PLUGIN | WAYS["conftest"],
+        {"support/fixtures.py": "from __future__ import annotations\n" + FIXTURES.replace("()", "() -> list[int]")},
+    ),
+    placed(
+        "a new method of a base class",
+        {"tests/test_b.py": DERIVED, "support/base.py": BASE},
+        {"support/base.py": BASE.replace("    def assertClose", MORE + "    def assertClose")},
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DISHONEST, ids=lambda case: case.name)

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from unittest import IsolatedAsyncioTestCase
 
 from proctor.oracle.toolchains.mentions import PYTESTS_OWN, places, plugins
 from proctor.oracle.toolchains.modules import taken_in
@@ -30,8 +31,17 @@ _ENTRY = re.compile(r"^\s*[\"']?[\w.-]+[\"']?\s*=\s*[\"']?([A-Za-z_][\w.]*)", re
 _ABOUT = re.compile(r"^\s*name\s*=\s*[\"']?pytest[-_]", re.MULTILINE)
 _MODULES = re.compile(r"[A-Za-z_][\w.]*")
 _VARIABLE = "PYTEST_PLUGINS="
+_RAISES = re.compile(r"raises\w*\(", re.IGNORECASE)
 _CASE = re.compile(r".*Test(?:s|Case|Base|Mixin)?")
-_OF_CASES = re.compile(r"assert\w*|setUp\w*|tearDown\w*|(?:setup|teardown)_(?:method|class)|pytest_\w+")
+_MIXED_IN = re.compile(r".*(?:Test|Mixin)\w*|.*(?<!Use)Case")
+_OF_CASES = re.compile(r"(?:setup|teardown)_(?:method|class)|pytest_\w+")
+_AROUND = re.compile(r"setUp\w*|tearDown\w*")
+_FAILS = re.compile(r"assert\w+|fail|\w*[rR]aises\w*|AssertionError", re.IGNORECASE)
+_UNITTESTS = frozenset(dir(IsolatedAsyncioTestCase))
+_CASES = frozenset({"TestCase", "IsolatedAsyncioTestCase"})
+_PLAIN = frozenset({"staticmethod", "classmethod", "property", "contextmanager"})
+"""Decorators that do nothing else as a class is made."""
+_IN_ANNOTATIONS = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp)
 _REACHES = frozenset({"globals", "vars", "setattr", "delattr", "exec", "eval"})
 _LARGEST = 256 << 10
 """Bytes of a module that is read as syntax; a larger one counts to the byte."""
@@ -68,15 +78,18 @@ def imported(path: str, text: str) -> set[str]:
     without a suffix; of a `conftest.py` all that it imports. They support tests if they hold such (`is_support`)."""
     if path.rpartition("/")[2] == "conftest.py":
         return {module for module, _ in taken_in(text) if _is_own(module)}
-    told = [] if _TRIES.search(text) else _ASSERTS.findall(text)
-    used = [part.strip() for bases in _DERIVES.findall(text) for part in bases.split(",")] + told
+    told = [] if _TRIES.search(text) else set(_ASSERTS.findall(text)) - _raising(text)
+    used = [part.strip() for bases in _DERIVES.findall(text) for part in bases.split(",")] + sorted(told)
     roots = {name.partition(".")[0] for name in used} - _KNOWN
     return {module for module, names in taken_in(text) if roots & names} if roots else set()
 
 
 def tried(text: str) -> set[str]:
     """The modules whose assertions a test tries, as paths without a suffix: these are the work."""
-    return {module for module, _ in taken_in(text)} if _TRIES.search(text) else set()
+    if _TRIES.search(text):
+        return {module for module, _ in taken_in(text)}
+    roots = {name.partition(".")[0] for name in _raising(text)} - _KNOWN
+    return {module for module, names in taken_in(text) if roots & names} if roots else set()
 
 
 def standing(path: str, modules: Iterable[str]) -> set[str]:
@@ -116,8 +129,31 @@ def is_same(before: bytes, after: bytes) -> bool:
         return True
     stars = [[ast.dump(node) for node in body if _bound(node) == {"*"}] for body in (old, new)]
     strays = [[ast.dump(node) for node in body if _is_stray(node, core)] for body in (old, new)]
-    same = all(_said(was[name]) == _said(now.get(name, [])) for name in core)
+    methods = {
+        one.name for node in old if isinstance(node, ast.ClassDef) for one in node.body if isinstance(one, _Function)
+    }
+    same = all(_said(was[name]) == _said(_without_more(was[name], now.get(name, []), methods)) for name in core)
     return same and stars[0] == stars[1] and strays[0] == strays[1] and not (now.keys() - was.keys()) & _used(old, core)
+
+
+def _raising(text: str) -> set[str]:
+    """The assertions that a test wants to see raise, as written: `with raises(ValueError): assert_valid(-1)`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.Module(_body(text.encode()) or [], [])) if _RAISES.search(text) else ():
+        match node:
+            case ast.With(items, body) | ast.AsyncWith(items, body):
+                if any(_RAISES.match(f"{_last(item.context_expr).removeprefix('assert')}(") for item in items):
+                    found |= {
+                        ast.unparse(one.func) for part in body for one in ast.walk(part) if isinstance(one, ast.Call)
+                    }
+            case ast.Call(func, args) if _RAISES.match(f"{_last(func).removeprefix('assert')}("):
+                found |= {
+                    ast.unparse(one)
+                    for arg in args
+                    for one in ast.walk(arg)
+                    if isinstance(one, ast.Name | ast.Attribute)
+                }
+    return {name for name in found if name.rpartition(".")[2].lower().startswith("assert")}
 
 
 def _paths(names: Iterable[str]) -> set[str]:
@@ -137,7 +173,18 @@ def _body(source: bytes) -> list[ast.stmt] | None:
     for node in ast.walk(ast.Module(body or [], [])):
         if isinstance(node, _Function | ast.ClassDef) and _is_text(node.body[0]):
             node.body[0] = ast.Pass()
+        if isinstance(node, _Function) and _says_types_only(node.returns):
+            node.returns = None
+        if isinstance(node, ast.arg) and _says_types_only(node.annotation):
+            node.annotation = None
     return body
+
+
+def _says_types_only(node: ast.expr | None) -> bool:
+    """Whether an annotation does nothing as it is read."""
+    if node is None:
+        return True
+    return all(isinstance(one, (*_IN_ANNOTATIONS, ast.expr_context, ast.BitOr)) for one in ast.walk(node))
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -164,11 +211,36 @@ def _is_fixture(node: ast.stmt) -> bool:
 def _is_of_cases(node: ast.stmt) -> bool:
     """Whether a definition is a class that tests derive from, or asserts for them."""
     if isinstance(node, _Function):
-        return node.name.lower().startswith("assert")
+        return node.name.lower().startswith("assert") and _may_fail(node)
     if not isinstance(node, ast.ClassDef):
         return False
-    methods = (one.name for one in node.body if isinstance(one, _Function))
-    return any(_CASE.fullmatch(_last(base)) for base in node.bases) or any(map(_OF_CASES.fullmatch, methods))
+    if any(_CASE.fullmatch(_last(base)) for base in node.bases):
+        return True
+    methods, names = [one for one in node.body if isinstance(one, _Function)], [node.name, *map(_last, node.bases)]
+    return any(
+        _OF_CASES.fullmatch(one.name)
+        or (one.name.lower().startswith("assert") and _may_fail(one))
+        or (_AROUND.fullmatch(one.name) and (any(map(_MIXED_IN.fullmatch, names)) or _goes_on(one)))
+        for one in methods
+    )
+
+
+def _may_fail(node: _Function) -> bool:
+    """Whether a function fails tests, by itself or by what it is called like."""
+    return any(
+        isinstance(one, ast.Assert) or (isinstance(one, ast.Name | ast.Attribute) and _FAILS.fullmatch(_last(one)))
+        for one in ast.walk(node)
+    )
+
+
+def _goes_on(node: _Function) -> bool:
+    """Whether a method of a class does what one of its name does in the next one, as those of mixed-in classes do, or
+    what a test's can do."""
+    return any(
+        isinstance(one, ast.Attribute)
+        and (one.attr in _UNITTESTS - {node.name} or (one.attr == node.name and _last(one.value) == "super"))
+        for one in ast.walk(node)
+    )
 
 
 def _unasked(body: Iterable[ast.stmt]) -> set[str]:
@@ -196,6 +268,31 @@ def _bound(node: ast.stmt) -> set[str]:
 
 def _said(given: Iterable[ast.stmt | str]) -> list[str]:
     return [one if isinstance(one, str) else ast.dump(one) for one in given]
+
+
+def _without_more(
+    was: Sequence[ast.stmt | str], now: Sequence[ast.stmt | str], methods: Collection[str]
+) -> Sequence[ast.stmt | str]:
+    """What a name is given, without methods that have come to a class of tests and come before no other: those that
+    are called like no method of a test's class, nor of the module's."""
+    match was, now:
+        case [ast.ClassDef() as old], [ast.ClassDef() as new] if any(_last(base) in _CASES for base in old.bases):
+            kept = [one for one in new.body if not (isinstance(one, _Function) and _is_more(one, methods))]
+            return [ast.ClassDef(new.name, new.bases, new.keywords, kept or [ast.Pass()], new.decorator_list)]
+    return now
+
+
+def _is_more(node: _Function, methods: Collection[str]) -> bool:
+    plain = all(isinstance(one, ast.Name) and one.id in _PLAIN for one in node.decorator_list)
+    defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    types = [node.returns, *(one.annotation for one in ast.walk(node.args) if isinstance(one, ast.arg))]
+    return (
+        plain
+        and all(isinstance(one, ast.Constant | ast.Name) for one in defaults)
+        and all(map(_says_types_only, types))
+        and node.name not in _UNITTESTS | set(methods)
+        and not node.name.startswith(("__", "test", "pytest_", "setup", "teardown"))
+    )
 
 
 def _bindings(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt | str]]:
