@@ -85,6 +85,18 @@ def test_an_assertion_of_a_script_that_cannot_fail_its_test_is_found(after: str,
     assert weights("a.test.js", script(EXPECT), script(after)) == [weight]
 
 
+def test_what_the_runner_gives_to_a_test_says_that_it_is_done() -> None:
+    after = "other.a().then(() => {\n  expect(f(2)).toBe(4);\n  finish();\n}).catch((err) => { finish(err) });"
+    assert weights("a.test.js", script(EXPECT), script(after).replace("() => {", "(finish) => {", 1)) == []
+    after = "other.a().then(() => {\n  t.expect(f(2)).toBe(4);\n  expect(f(2)).toBe(4);\n});"
+    assert weights("a.test.js", script(EXPECT), script(after).replace("() => {", "(t) => {", 1)) == [W]
+
+
+def test_a_call_that_looks_as_if_it_asserted_may_be_one_that_fails() -> None:
+    before, after = python("app.validate(2)"), python("with pytest.raises(Exception):\n    app.validate(2)")
+    assert weights("tests/test_a.py", before, after) == []
+
+
 def test_one_assertion_of_some_under_a_condition_is_found() -> None:
     before = "expect(f(2)).toBe(4);\nexpect(f(3)).toBe(9);"
     after = "expect(f(2)).toBe(4);\nif (other.ready) {\n  expect(f(3)).toBe(9);\n}"
@@ -282,6 +294,7 @@ def test_an_assertion_of_python_that_cannot_fail_its_test_is_found(after: str, w
         "if app.f(2) != 4:\n    raise AssertionError('squares')",
         "if app.f(2) != 4:\n    pytest.fail('squares')",
         "def numbers():\n    yield 2\n\nfor n in numbers():\n    assert app.f(n) == 4",
+        "with pytest.raises(Exception):\n    app.validate(2)\nassert app.f(2) == 4",
         "class Sink:\n    def take(self, n):\n        assert app.f(n) == 4\n\napp.feed(Sink())",
         "if not WINDOWS:\n    assert app.f(2) == 4",
         "if os.geteuid() != 0:\n    assert app.f(2) == 4",

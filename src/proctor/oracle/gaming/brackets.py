@@ -90,6 +90,13 @@ class Brackets:
         """Whether the call with this bracket is waited for, and nobody asks what came of it."""
         return self.is_left_alone(at, "await", "return") and self.text(self.closing(at)) != "."
 
+    @cached_property
+    def callbacks(self) -> frozenset[str]:
+        """What a script's runner gives to a test, and the test calls to say that it is done."""
+        first = next((at for at in range(len(self.tokens)) if self.text(at) in ("=>", "{")), 0)
+        given = {token.text for token in self.tokens[2:first] if token.is_word} - {"async", "function"}
+        return frozenset(given & {self.text(at - 1) for at in range(first, len(self.tokens)) if self.text(at) == "("})
+
     def is_in_call(self, at: int, name: str) -> bool:
         """Whether a place stands in what is given to a call of a name."""
         while at > 0 and self.text(at - 1) != name:

@@ -356,7 +356,7 @@ class _Reader(Brackets):
         """What is done with a function that is given to the call with this bracket."""
         is_named = opener > 0 and self.tokens[opener - 1].is_word and self.text(opener - 1) != "void"
         callee, after = self.text(opener - 1) if is_named else "", self.closing(opener)
-        if callee in _DEFERS and not words & _ENDS and self.flushed < after:
+        if callee in _DEFERS and not words & (_ENDS | self.callbacks) and self.flushed < after:
             yield Guard(UNAWAITED, line, False)
         elif callee == "catch_unwind":
             start = self.start(opener)
@@ -393,6 +393,6 @@ class _Reader(Brackets):
                     return
             at = end
         is_run = self.text(self.start(opener)) == "cy" or self.flushed >= at
-        is_run = is_run or bool(_ENDS & {self.text(n) for n in range(opener, at)})
+        is_run = is_run or bool((_ENDS | self.callbacks) & {self.text(n) for n in range(opener, at)})
         if is_promise and self.is_left_alone(opener) and not is_run:
             yield Guard(UNAWAITED, line, False)

@@ -156,19 +156,19 @@ def _under(node: ast.AST, names: _Names) -> Iterator[tuple[Iterable[ast.AST], _A
             yield children(node), _Around(Guard(SWALLOWED, line, True))
         case ast.While(ast.Constant(value), body) if not value:
             yield body, _Around(Guard(NEVER, line, True))
-        case ast.With(items, body) if any(_wants_failure(one.context_expr) for one in items):
-            yield [one.context_expr for one in items], None
+        case ast.With(items, body) if any(_wants_failure(one.context_expr, body) for one in items):
             yield body, _Around(Guard(SWALLOWED, line, False))
         case _:
             yield children(node), None
 
 
-def _wants_failure(node: ast.expr) -> bool:
-    """Whether a block may end in a failed assertion."""
-    return called(node) in ("raises", "assertRaises") and any(
-        isinstance(part, ast.Name) and part.id in ("AssertionError", "Exception", "BaseException")
-        for part in walk(node)
-    )
+def _wants_failure(node: ast.expr, body: list[ast.stmt]) -> bool:
+    """Whether a block is to end in a failed assertion, or in any failure where it asserts."""
+    if called(node) not in ("raises", "assertRaises"):
+        return False
+    wanted = {part.id for part in walk(node) if isinstance(part, ast.Name)}
+    asserts = any(isinstance(part, ast.Assert) for one in body for part in walk(one))
+    return "AssertionError" in wanted or (asserts and bool(wanted & {"Exception", "BaseException"}))
 
 
 def _is_where(test: ast.expr) -> bool:
