@@ -28,7 +28,7 @@ _ENDS = re.compile(
 """Where it may be left with success, or goes on as something else: commands that are not in a function which the file
 itself does not call. A command that is put together may be any."""
 _BODY = re.compile(rf"{_FUNCTION.pattern}\s*\{{(.{{0,4000}}?)(?:^\}}|(?<=[;\s])\}}[ \t]*$)", re.MULTILINE | re.DOTALL)
-_LARGEST = 64 << 10
+_LARGEST = 8 << 10
 """Characters of a file of which functions are told from the rest."""
 _REMARK = re.compile(r"^[ \t]*#[^\n\"'`]*$", re.MULTILINE)
 _QUOTED = re.compile(r"([\"'])(\w*)\1|\\(?:\n|(?=\w))")
