@@ -12,17 +12,20 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
 from proctor.oracle.toolchains import (
+    cases,
     discovery,
     doctests,
     fixtures,
     loaders,
     locks,
     makes,
+    mentions,
     modules,
     reached,
     settings,
@@ -73,8 +76,9 @@ def undo(
             if os.path.lexists(tree / item.path) or not is_within(item.path, absent()):
                 changed.add(item.path)
             _lay(tree, item, frozen)
+    patterns = cache(lambda: _patterns(frozen))
     for item in _each(frozen.cases, heed):
-        if _is_gone(tree, item, frozen) and not is_within(item.path, absent()):
+        if _is_gone(tree, item, frozen, patterns) and not is_within(item.path, absent()):
             changed.add(item.path)
             _lay(tree, item, frozen)
     return tuple(sorted(changed))
@@ -241,18 +245,32 @@ def differs(tree: Path, item: Item, frozen: Frozen) -> bool:
     return not settings.is_same(item.path, before, after)
 
 
-def _is_gone(tree: Path, item: Item, frozen: Frozen) -> bool:
+def _patterns(frozen: Frozen) -> frozenset[str]:
+    """The patterns by which checks take cases."""
+    found = cases.taken("", "\n".join(frozen.run))
+    for item in frozen.items:
+        if item.link is None and (mentions.SOURCE.fullmatch(item.path) or discovery.decides_here(item.path)):
+            data = discovery.read(frozen.content(item), mentions.LIMIT)
+            found |= cases.taken(item.path, data.decode(errors="replace"))
+    return frozenset(found)
+
+
+def _is_gone(tree: Path, item: Item, frozen: Frozen, patterns: Callable[[], Collection[str]]) -> bool:
     """Whether a case of tests is nowhere: neither at its place nor, as it was, by another name beside it that ends as
-    its own."""
+    its own and that every pattern takes which took it."""
     place = tree / item.path
     if not discovery.on_plain_folders(tree, item.path) or place.is_symlink():
         return True
     if place.is_file():
         return False
     folder, size = item.path.rpartition("/")[0], frozen.content(item).stat().st_size
+    by = [one for one in patterns() if cases.is_taken(item.path, [one])]
     with contextlib.suppress(OSError), os.scandir(tree / folder) as entries:
         for entry in entries:
-            is_new = f"{folder}/{entry.name}" not in frozen.case_paths and entry.name.endswith(place.suffix)
+            path = f"{folder}/{entry.name}".lstrip("/")
+            is_new = path not in frozen.case_paths and entry.name.endswith(place.suffix)
+            if is_new and not cases.is_taken(path, by):
+                continue
             same = is_new and entry.is_file(follow_symlinks=False) and entry.stat().st_size == size
             if same and digest_of(entry.path) == item.digest:
                 return False

@@ -97,6 +97,16 @@ def test_data_may_be_another_and_may_have_another_name(project: Project, tree: P
     assert undo(tree, project.frozen) == ()
 
 
+@pytest.mark.parametrize(("name", "is_there"), [("case_b.json", True), ("old_a.json", False), (".case_a.json", False)])
+def test_another_name_has_to_be_one_that_the_pattern_takes(project: Project, name: str, is_there: bool) -> None:
+    project.write("tests/cases/case_a.json", "[1]")
+    project.write("run-tests.sh", "for f in tests/cases/case_*.json; do cat $f; done\n")
+    frozen = project.freeze(checks=[["sh", "run-tests.sh"]])
+    tree = Path(shutil.copytree(project.workspace, project.workspace.parent / "tree"))
+    (tree / "tests/cases/case_a.json").rename(tree / "tests/cases" / name)
+    assert undo(tree, frozen) == (() if is_there else ("tests/cases/case_a.json",))
+
+
 def test_a_name_that_no_check_finds_a_link_and_a_folder_stand_for_none(project: Project, tree: Path) -> None:
     (tree / "tests/golden/a.in").rename(tree / "tests/golden/a.in.bak")
     (tree / "tests/golden/b.in").unlink()

@@ -7,6 +7,8 @@ work: so only what lies in a folder called like tests, or like what they hold, c
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from itertools import islice
 
 from proctor.oracle.toolchains.mentions import SOURCE, places
@@ -38,6 +40,20 @@ def taken(path: str, text: str) -> set[str]:
     found = {one for one in patterns if "/" in one.replace("**/", "").replace("*/*", "")}
     found |= {f"{folder}/{one}".lstrip("/") for folder in folders for one in patterns}
     return places(path.rpartition("/")[0], found)
+
+
+def is_taken(path: str, patterns: Iterable[str]) -> bool:
+    """Whether every one of some patterns stands for a path. A name with a dot in front is passed over."""
+    folders, _, name = path.rpartition("/")
+    return not name.startswith(".") and all(
+        fnmatchcase(name, one.rpartition("/")[2]) and _is_below(folders, one.rpartition("/")[0]) for one in patterns
+    )
+
+
+def _is_below(folder: str, pattern: str) -> bool:
+    if "**" in pattern:
+        return fnmatchcase(f"{folder}/", f"{pattern.partition('**')[0]}*")
+    return folder.count("/") == pattern.count("/") and fnmatchcase(folder, pattern)
 
 
 def is_case(path: str) -> bool:
