@@ -35,6 +35,7 @@ TRIED = CALLED + "    with pytest.raises(ValueError):\n        assert_valid(-1)\
 TRIED_BY_NAME = CALLED + "    self.assertRaises(ValueError, assert_valid, -1)\n"
 MORE = "    def assertMore(self, a: int, b=1) -> None:\n        self.assertGreater(a, b)\n\n"
 MIXED = "class BaseCase:\n    def assertSame(self, a, b):\n        assert a == b\n"
+SUMS = "def assert_sum(rows, want):\n    assert total(rows) == want\ndef total(rows):\n    return 0\n"
 CHECK = "python -m pytest -q"
 CHANGED, SHADOWS = TamperKind.CHANGED, TamperKind.SHADOWS
 
@@ -120,6 +121,18 @@ DISHONEST = [
             "by a hook": BASE.replace(
                 "    def assertClose", "    def __getattribute__(self, _):\n        0\n\n    def assertClose"
             ),
+        }.items()
+    ),
+    *(
+        placed(
+            f"what {name} hands on",
+            {"conftest.py": "from support.base import *\n", "support/base.py": text},
+            {"support/base.py": text.replace("0 / 0", "1")},
+            CHANGED,
+        )
+        for name, text in {
+            "a hook": "def pytest_configure(config):\n    register(config)\ndef register(config):\n    0 / 0\n",
+            "an assertion": "def assert_eq(a, b):\n    assert same(a, b)\ndef same(a, b):\n    0 / 0\n",
         }.items()
     ),
     placed(
@@ -242,6 +255,11 @@ HONEST = [
             "app/models.py": "class Base:\n    def setUp(self): self.n = 1\nclass Model(Base):\n    def save(self): 1",
         },
         {"app/models.py": "class Base:\n    def setUp(self): self.n = 2\nclass Model(Base):\n    def save(self): 2"},
+    ),
+    placed(
+        "the work that an assertion calls",
+        {"conftest.py": "from app.sums import *\n", "app/sums.py": SUMS},
+        {"app/sums.py": SUMS.replace("0", "sum(rows)")},
     ),
     placed(
         "annotations",

@@ -314,6 +314,7 @@ def _core(body: Sequence[ast.stmt], bindings: Collection[str]) -> set[str]:
     """The names that reach into tests, and those they rest on: constants, imports, functions of the module's own."""
     core = {name for node in body if _is_fixture(node) or _is_of_cases(node) for name in _bound(node)}
     core |= set(filter(_is_hook, bindings))
+    core |= {name for node in body for one in ast.walk(node) for name in _handed_on(one)} & set(bindings)
     rests = [(bound, _names(node)) for node in body if (bound := _bound(node))]
     may = {name for node in body if not isinstance(node, _Function | ast.ClassDef) for name in _bound(node)}
     new = core
@@ -322,6 +323,21 @@ def _core(body: Sequence[ast.stmt], bindings: Collection[str]) -> set[str]:
         new = {name for name in used & set(bindings) if name in may or name.startswith("_")} - core
         core |= new
     return core
+
+
+def _handed_on(node: ast.AST) -> set[str]:
+    """The functions that a hook, or an assertion, hands on what it is given: a hook any of it, an assertion of two
+    things or more all of it."""
+    if not isinstance(node, _Function) or not (_is_hook(node.name) or node.name.lower().startswith("assert")):
+        return set()
+    given = {one.arg for one in node.args.args} - {"self", "cls", "msg"}
+    least = 1 if _is_hook(node.name) else max(len(given), 2)
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
+    return {
+        _last(one.func)
+        for one in calls
+        if len(given & {arg.id for arg in ast.walk(one) if isinstance(arg, ast.Name)}) >= least
+    }
 
 
 def _used(body: Iterable[ast.stmt], core: set[str]) -> set[str]:
