@@ -35,7 +35,9 @@ def shared(workspace: Workspace) -> int:
 @pytest.mark.parametrize("answer", ["approve", "deny"])
 def test_many_are_asked_about_and_no_worker_starts_before_the_answer(store: Workspace, answer: str) -> None:
     store.begin()
-    state = wait_until(lambda: (s := store.state()) and s.status is SessionStatus.ASKING and s, "the question")
+    wait_until(lambda: (s := store.state()) and s.status is SessionStatus.ASKING and s.open_requests, "the question")
+    state = store.state()
+    assert state
     [request] = state.open_requests
     assert request.opened.request is RequestKind.LINKS
     assert "1,001 files" in request.opened.what
