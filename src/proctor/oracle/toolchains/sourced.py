@@ -34,7 +34,7 @@ _REMARK = re.compile(r"^[ \t]*#[^\n\"'`]*$", re.MULTILINE)
 _QUOTED = re.compile(r"([\"'])(\w*)\1|\\(?:\n|(?=\w))")
 _LEAVES = re.compile(
     rf"{_BEGIN}(?:set[ \t]+\+[a-z]*[eu]|enable[ \t]+-n|hash[ \t]+-p|exit(?:[ \t]+0)?[ \t]*(?:$|[;&|#}}]))"
-    r"|\btrap\b[^\n]*\bexit[ \t]+0\b|\bcommand_not_found_handle\b",
+    r"|\btrap\b[^\n]{0,500}\bexit[ \t]+0\b|\bcommand_not_found_handle\b",
     re.MULTILINE,
 )
 """Where a script that reads it is left with success, or heeds no failure from there on."""
