@@ -85,7 +85,21 @@ def test_whatever_was_done_to_it_a_kept_copy_is_as_a_fresh_one(workspace: Path, 
     assert (outside / "two.py").read_text() == "mine\n"
 
 
-@pytest.mark.parametrize("damage", ["lock", "garbage", "no index", "no tree"])
+def test_a_file_that_was_forged_within_the_second_is_written_anew(workspace: Path, tmp_path: Path) -> None:
+    store = Store(workspace, tmp_path / "c.git")
+    commit = store.tree_of_working_tree().commit
+    kept = tmp_path / "tree"
+    for _ in range(3):  # most of them within the second in which they were written
+        store.refresh(commit, kept)
+        forged = kept / "src" / "one.py"
+        times = forged.stat()
+        forged.write_text("SRC/one.py\n")
+        os.utime(forged, ns=(times.st_atime_ns, times.st_mtime_ns))
+        store.refresh(commit, kept)
+        assert forged.read_text() == "src/one.py\n"
+
+
+@pytest.mark.parametrize("damage", ["lock", "garbage", "cut short", "no index", "no tree"])
 def test_a_copy_that_was_cut_short_is_made_anew(workspace: Path, tmp_path: Path, damage: str) -> None:
     store = Store(workspace, tmp_path / "c.git")
     commit = store.tree_of_working_tree().commit
@@ -97,6 +111,8 @@ def test_a_copy_that_was_cut_short_is_made_anew(workspace: Path, tmp_path: Path,
             index.with_name("tree.index.lock").touch()
         case "garbage":
             index.write_bytes(b"DIRC\0\0garbage")
+        case "cut short":
+            index.write_bytes(index.read_bytes()[:100])
         case "no index":
             index.unlink()
         case "no tree":

@@ -1,14 +1,15 @@
 """A folder that holds one checkpoint after another: made once, and then only what differs is written.
 
 Whatever runs in it meanwhile may write there as it likes. What it left goes: by its name, or because a file is not the
-one that git wrote (by inode, size and times, one of which nobody without the system's rights can set).
+one that git wrote (by its inode and the time of its last change, which nobody without the system's rights can set).
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Sequence, Set
+import struct
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from proctor.checkpoint.back.dress import Dresser
@@ -16,9 +17,16 @@ from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.record import Manifest, is_below, parents, raw
 from proctor.checkpoint.store.command import GitFailed
 from proctor.checkpoint.store.objects import Objects, temporary_index
-from proctor.checkpoint.store.plumbing import Git, disk_faults, split
+from proctor.checkpoint.store.plumbing import Git, disk_faults
 from proctor.checkpoint.view import make_folders, read_without
 from proctor.trees import remove_tree
+
+_HEADER = struct.Struct(">4s2I")
+_ENTRY = struct.Struct(">2I12xI38x")
+"""Of an entry of git's index, before its path: seconds and nanoseconds of the last change, and the inode."""
+
+Written = tuple[int, int]
+"""The time (ns) of a file's last change, and the last 32 bits of its inode."""
 
 
 def refresh(git: Git, objects: Objects, commit: str, dest: Path, exclude: Sequence[str]) -> None:
@@ -47,8 +55,10 @@ def _lay(git: Git, files: str, dest: Path) -> None:
     dest.mkdir(parents=True, exist_ok=True)
     env = {"GIT_INDEX_FILE": str(index)}
     if index.exists():
-        _clean(os.fsencode(os.path.abspath(dest)), set(split(git.run("ls-files", "-z", env=env))), git.umask)
-    git.run("read-tree", "--reset", "-u", files, env=env, work=dest, config=("checkout.workers=4",))
+        gone = _clean(os.fsencode(os.path.abspath(dest)), _written(index.read_bytes()), git.umask)
+        if gone:
+            git.run("checkout-index", "-f", "-u", "-z", "--stdin", env=env, work=dest, input=b"\0".join(gone))
+    git.run("read-tree", "-m", "-u", files, env=env, work=dest, config=("checkout.workers=4",))
 
 
 def _index(dest: Path) -> Path:
@@ -62,12 +72,33 @@ def _without(git: Git, files: str, left_out: Collection[bytes]) -> str:
         return git.run("write-tree", env=env).decode().strip()
 
 
-def _clean(top: bytes, names: Set[bytes], umask: int) -> None:
-    """Remove what has none of these names, or what git would not see to be changed, and give every folder the common
-    mode and no attributes; no link is followed."""
-    folders = {name.rpartition(b"/")[0] for name in names}
+def _written(index: bytes) -> dict[bytes, Written]:
+    """What git knew of each file when it had written it, by path; GitFailed for an index that cannot be read.
+
+    Its form, of which a repository without extras has version 2: https://git-scm.com/docs/index-format
+    """
+    found, at = {}, _HEADER.size
+    try:
+        magic, version, number = _HEADER.unpack_from(index)
+        if (magic, version) != (b"DIRC", 2):
+            raise GitFailed(f"an index of version {version}")
+        for _ in range(number):
+            seconds, nanoseconds, inode = _ENTRY.unpack_from(index, at)
+            start = at + _ENTRY.size
+            end = index.index(b"\0", start)
+            found[index[start:end]] = seconds * 10**9 + nanoseconds, inode
+            at += (end - at) // 8 * 8 + 8
+    except (struct.error, ValueError) as error:
+        raise GitFailed("an index that was cut short") from error
+    return found
+
+
+def _clean(top: bytes, written: Mapping[bytes, Written], umask: int) -> list[bytes]:
+    """Remove what git has not written, or what is not as it was then, and give every folder the common mode and no
+    attributes; no link is followed. The paths of those written that are gone now."""
+    folders = {name.rpartition(b"/")[0] for name in written}
     folders |= {parent for folder in folders for parent in parents(folder)}
-    todo = [b""]
+    todo, left = [b""], set(written)
     while todo:
         folder = todo.pop()
         place = top + b"/" + folder if folder else top
@@ -78,18 +109,13 @@ def _clean(top: bytes, names: Set[bytes], umask: int) -> None:
         with os.scandir(place) as entries:
             for entry in entries:
                 path = folder + b"/" + entry.name if folder else entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    if path in folders:
-                        todo.append(path)
+                if path in written:
+                    state = entry.stat(follow_symlinks=False)
+                    if (state.st_ctime_ns, state.st_ino & 0xFFFFFFFF) == written[path]:
+                        left.discard(path)
                         continue
-                elif path in names and _is_plain(entry, umask):
+                elif path in folders and entry.is_dir(follow_symlinks=False):
+                    todo.append(path)
                     continue
                 remove_tree(os.fsdecode(entry.path))
-
-
-def _is_plain(entry: os.DirEntry[bytes], umask: int) -> bool:
-    """Whether a file is a link, or has one name and a mode that git gives: of times, git reads whole seconds."""
-    state = entry.stat(follow_symlinks=False)
-    if not stat.S_ISREG(state.st_mode):
-        return stat.S_ISLNK(state.st_mode)
-    return state.st_nlink == 1 and stat.S_IMODE(state.st_mode) in (0o666 & ~umask, 0o777 & ~umask)
+    return sorted(left)

@@ -30,7 +30,7 @@ from proctor.journal.events import CheckFact
 from proctor.journal.events.checks import Page
 from proctor.oracle import made, rules, runners, witness
 from proctor.oracle.borrowed import Binds, Removed, borrow
-from proctor.oracle.frozen import Frozen, Item
+from proctor.oracle.frozen import Frozen, Item, is_within
 from proctor.oracle.rules import Text
 from proctor.oracle.runners import Outcome, Report
 from proctor.oracle.tamper import clear, differs, shadowing, undo
@@ -249,8 +249,10 @@ class Bench:
         link. The time of an inode's last change cannot be set back."""
         if not self._walled:
             return {}
-        items = (item for item in self._frozen.items if discovery.decides_here(item.path))
-        return {item: _look(self.tree / item.path) for item in items}
+        walls = frozenset(self._protected())
+        roots = walls.intersection(self._frozen.roots)
+        items = (item for item in self._frozen.items if item.path not in walls and not is_within(item.path, roots))
+        return {item: _look(self.tree / item.path) for item in items if discovery.decides_here(item.path)}
 
     def _rewritten(self, before: dict[Item, tuple[int, ...]]) -> str | None:
         """A frozen file that a check changed, or put another one in the place of."""

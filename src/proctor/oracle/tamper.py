@@ -62,8 +62,9 @@ def undo(
     OSError where that fails. What `heed` raises, which is called again and again, ends it.
     """
     changed = set()
-    found = list(_each(discovery.walk(tree, frozen.borrowed, grant=True), heed))
-    for path, entry in _each(found, heed):
+    standing = _each(discovery.walk(tree, frozen.borrowed, grant=True), heed)
+    unknown = [(path, entry) for path, entry in standing if path not in frozen.harmless or entry.is_symlink()]
+    for path, entry in _each(unknown, heed):
         if discovery.is_cache(path) and path not in frozen.by_path:
             _remove(tree / path)
         elif path not in frozen.by_path and any(_is_foreign(tree, one, frozen) for one in _stands_for(entry, path)):
@@ -171,7 +172,7 @@ def _is_foreign(tree: Path, path: str, frozen: Frozen) -> bool:
         or (frozen.reads_in(path) and sourced.takes_over(content()))
         or (bool(frozen.vendored) and discovery.vendored(path) in frozen.vendored)
     )
-    if not (foreign or asked) and len(frozen.harmless) < _KNOWN:
+    if not (foreign or asked or discovery.is_cache(path)) and len(frozen.harmless) < _KNOWN:
         frozen.harmless.add(path)
     return foreign
 
