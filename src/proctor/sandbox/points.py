@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.sandbox.policy import Policy, relative_parts
@@ -27,10 +27,22 @@ BEAT = 0.1
 _OWN = ((".git",), (".proctor",))
 _CREATED, _DELETED, _MOVED, _OVERFLOW = 0x100, 0x200, 0xC0, 0x4000
 _ONLY_FOLDERS, _NO_LINKS = 0x01000000, 0x02000000
+_HERE, _LARGEST = -100, 128
+"""`AT_FDCWD`, and `MAX_HANDLE_SZ`."""
+_LIBC = ctypes.CDLL(None)
 _EVENT = struct.Struct("iIII")
 
 Parts = tuple[str, ...]
-Identity = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What tells a file from every other: its numbers (device, inode, kind) may be used again when it is gone, but not
+    with the same file handle, which is b"" where the file system gives none. `changed` is when it changed last (ns)."""
+
+    numbers: tuple[int, int, int]
+    handle: bytes
+    changed: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +98,32 @@ class Points:
         return self.known.get(relative_parts(path), ()) is None
 
     def _moved(self, parts: Parts, was: Identity | None) -> bool:
-        return parts not in self.free and self._now(parts) != was
+        return parts not in self.free and self._now(parts, was) != was
 
-    def _now(self, parts: Parts) -> Identity | None:
-        return _identity(self.workspace.joinpath(*parts))
+    def _now(self, parts: Parts, was: Identity | None = None) -> Identity | None:
+        return _identity(self.workspace.joinpath(*parts), was)
 
 
-def _identity(path: Path) -> Identity | None:
+def _identity(path: Path, was: Identity | None = None) -> Identity | None:
     try:
         about = os.stat(path, follow_symlinks=False)
     except OSError:
         return None
-    return about.st_dev, about.st_ino, stat.S_IFMT(about.st_mode)
+    numbers = about.st_dev, about.st_ino, stat.S_IFMT(about.st_mode)
+    if was and (was.numbers, was.changed) == (numbers, about.st_ctime_ns):
+        return was
+    return Identity(numbers, _handle(path), about.st_ctime_ns)
+
+
+class _Handle(ctypes.Structure):
+    _fields_ = (("size", ctypes.c_uint), ("kind", ctypes.c_int), ("bytes", ctypes.c_ubyte * _LARGEST))
+
+
+def _handle(path: Path) -> bytes:
+    handle, mount = _Handle(size=_LARGEST), ctypes.c_int()
+    if _LIBC.name_to_handle_at(_HERE, os.fsencode(path), ctypes.byref(handle), ctypes.byref(mount), 0):
+        return b""
+    return bytes(handle.bytes[: handle.size])
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +240,10 @@ class _Feed:
 
     def __init__(self, points: Points) -> None:
         self._names = {os.fsencode(parts[-1]) for parts in points.known}
-        libc = ctypes.CDLL(None)
-        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.fd = _LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         for folder in {parts[:-1] for parts in points.known} if self.fd >= 0 else ():
             path = os.fsencode(points.workspace.joinpath(*folder))
-            libc.inotify_add_watch(self.fd, path, _CREATED | _DELETED | _MOVED | _ONLY_FOLDERS | _NO_LINKS)
+            _LIBC.inotify_add_watch(self.fd, path, _CREATED | _DELETED | _MOVED | _ONLY_FOLDERS | _NO_LINKS)
 
     def names_a_point(self) -> bool:
         """Whether one of the events that wait is about a point."""
