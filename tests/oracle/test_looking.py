@@ -70,6 +70,18 @@ def test_a_frozen_file_and_the_worker_s_own_are_shown_by_their_hunks(watched: Wa
     assert [one["path"] for one in kept["tampering"]] == ["tests/test_add.py", "calc.py", "tests/__init__.py"]
 
 
+def test_a_file_of_the_work_that_a_check_s_shell_reads_is_looked_at_as_that(watched: Watched) -> None:
+    watched.project.write("verify.sh", "set -e\n. ./env.sh\ntest $ANSWER = 5\n")
+    watched.project.write("env.sh", "ANSWER=4\n")
+    watched.project.freeze("verify.sh")
+    watched.before = watched.store.snapshot("before").tree
+    watched.project.write("env.sh", "ANSWER=5\n")
+    assert watched.look() == looking.Seen()
+    watched.project.write("env.sh", "ANSWER=4\nset +e\n")
+    (one,) = watched.look().suspicion
+    assert (one.kind, one.where) == (Gaming.MASKED, "env.sh:2")
+
+
 def test_many_findings_of_one_kind_hide_no_other() -> None:
     cheats = {f"a{number:03}.py": "import os\n\nos._exit(0)\n" for number in range(250)}
     cheats["z.py"] = "import sys\n\nx = 'pytest' in sys.modules\n"

@@ -115,6 +115,7 @@ def freeze(
             documents=sorted({*documents, *(earlier.documents if earlier else ())}),
             sourced=sorted({*recorder.sourced, *(earlier.sourced if earlier else ())}),
             supports=sorted({*recorder.supports, *(earlier.supports if earlier else ())}),
+            joined=sorted({*recorder.joined, *(earlier.joined if earlier else ())}),
             handed=sorted({*recorder.handed, *(earlier.handed if earlier else ())}),
             skipped=sorted(recorder.skipped),
         )

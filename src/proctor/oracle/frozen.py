@@ -56,7 +56,7 @@ class Frozen:
     frozen files of which only the examples count, `supports` the modules of which what reaches into tests counts
     (`supports.py`), `handed` names in them (`path:name`) that others rest on (`handed.py`), `cases` data of tests that
     may be another but not be gone, `sourced` what scripts of checks read into their own shell, if it comes,
-    `entrusted` what the operator leaves to workers whatever it is.
+    `joined` what of it was there, `entrusted` what the operator leaves to workers whatever it is.
     """
 
     rev: str
@@ -84,6 +84,7 @@ class Frozen:
     cases: tuple[Item, ...] = ()
     sourced: tuple[str, ...] = ()
     handed: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
 
     @cached_property
     def by_path(self) -> dict[str, Item]:

@@ -187,6 +187,7 @@ def _question(what: Looked, frozen: Frozen, store: Holds) -> tuple[dict[str, Any
         "told": told,
         "failed": sorted(what.failed),
         "compared": {**_held(held, frozen), **{f"check {at}": text for at, text in enumerate(what.wanted)}},
+        "joined": [shown(path) for path in frozen.joined],
         "examples": doctests.runs_sources([*what.runs, *checking.values()]),
     }
     compiled = [path for path in new if (name := _BUILT.search(path)) and name[1] in f"{said}\n{named}"]

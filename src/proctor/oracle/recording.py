@@ -31,7 +31,7 @@ class Recorder:
     `imports` the names that Python files among them import, `skipped` what could not be recorded, `awaited` what make
     files include, there or not, `reached` the places that scripts of checks name, `supports` the modules that
     tests rest on and that count by a part, `handed` what in them others rest on (`path:name`), `sourced` what scripts
-    read into their own shell if it comes."""
+    read into their own shell if it comes, `joined` what of it is there."""
 
     def __init__(self, workspace: Path, files: Path) -> None:
         self.workspace = workspace
@@ -44,6 +44,7 @@ class Recorder:
         self.supports: set[str] = set()
         self.handed: set[str] = set()
         self.sourced: set[str] = set()
+        self.joined: set[str] = set()
         self.make_files: set[str] = set()
         self.size = 0
         files.mkdir()
@@ -192,8 +193,9 @@ class Recorder:
         return list(found.values())
 
     def sources(self, path: str, text: str) -> None:
-        """Take note of what a script reads into its own shell, and nobody has written yet."""
+        """Take note of what a script reads into its own shell: that is there, or nobody has written yet."""
         found = mentions.sources(path, text)
+        self.joined |= {one for one in found if "*" not in one and _is_file(self.workspace, one)}
         self.sourced |= {one for one in found if "*" in one or not os.path.lexists(self.workspace / one)}
 
     def is_make(self, path: str) -> bool:

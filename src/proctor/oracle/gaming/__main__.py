@@ -23,8 +23,8 @@ SECONDS, BYTES = 40, 1 << 30
 
 
 def main() -> None:
-    """Read `changes`, `frozen` and `large` (path, before, after), `tests`, `told`, `failed`, `examples`, `compared`;
-    print the findings of the first two, and the paths of the large ones that need no look."""
+    """Read `changes`, `frozen` and `large` (path, before, after), `tests`, `told`, `failed`, `examples`, `compared`,
+    `joined`; print the findings of the first two, and the paths of the large ones that need no look."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     given = json.load(sys.stdin.buffer)
@@ -38,6 +38,7 @@ def main() -> None:
         given.get("failed", ()),
         given.get("examples", False),
         compared=given.get("compared"),
+        joined=given.get("joined", ()),
     )
     own = [_said(one) for one in found if one.path not in covered]
     laid_back = [_said(replace(one, weight=Weight.TAMPERING)) for one in found if one.path in covered]

@@ -20,6 +20,7 @@ from proctor.oracle.gaming import (
     pytests,
     replaced,
     runs,
+    shells,
     sought,
     swallowed,
 )
@@ -53,13 +54,14 @@ def look(
     examples: bool = False,
     *,
     compared: Mapping[str, str] | None = None,
+    joined: Collection[str] = (),
 ) -> list[Found]:
     """What a change does to checks instead of to the work; the weightier findings first.
 
     `tests` are the frozen tests by path: their literals must not turn up as answers in the sources. `told` is what the
     worker was told (task, spec, plan), which it may well write down. `failed` are the tests that failed before the
     work, by the ids of their runners. `examples`: some check runs those in the sources. `compared` are
-    the texts that checks compare with, by their paths.
+    the texts that checks compare with, by their paths, `joined` the paths of what their shells read.
     """
     words = "\n".join(told)
     sources = {one.path: parts(one.before or "", one.language) for one in changes if not one.is_test}
@@ -72,6 +74,7 @@ def look(
     found += helpers.look(changes, tests or {})
     found += expected.look(changes, failed, words, examples)
     found += leads.look(changes, tests or {})
+    found += [one for change in changes if change.path in joined for one in shells.look(change)]
     found += sought.look(changes, compared or {}, wanted, words)
     found = list({(f.kind, f.path, f.line, f.why): f for f in found}.values())
     found.sort(key=lambda f: (f.path, f.line))

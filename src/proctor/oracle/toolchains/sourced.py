@@ -38,6 +38,15 @@ _LEAVES = re.compile(
     re.MULTILINE,
 )
 """Where a script that reads it is left with success, or heeds no failure from there on."""
+_LEFT = re.compile(
+    r"^(?:exit(?:[ \t]+0+)?|exec[ \t]+(?:(?:/usr)?/bin/)?(?:true|:|echo|printf)\b[^\n]*"
+    r"|(?P<off>set[ \t]+\+(?:[a-z]*e[a-z]*|o[ \t]+errexit)))[ \t]*(?:[;#][^\n]*)?$",
+    re.MULTILINE,
+)
+"""The same where no condition stands before it."""
+_WRITTEN = re.compile(r"(?<=<)<-?[ \t]*([\"']?)(\w+)\1[^\n]*\n.*?^\t*\2$", re.MULTILINE | re.DOTALL)
+"""Text that a command is given."""
+_STRICT = re.compile(r"^set[ \t]+-(?:[a-z]*e|o[ \t]+errexit)", re.MULTILINE)
 _BUILT_IN = frozenset(
     """[ [[ . : builtin cd command exec exit export false let local printf read return set shift source test trap true
     type unset wait md5sum sha1sum sha256sum shasum cksum uniq cut od comm nl tee sleep""".split()  # noqa: SIM905 - a list to read
@@ -51,6 +60,12 @@ def takes_over(data: bytes) -> bool:
     return bool(_LEAVES.search(text) or _ENDS.search(_run(text)) or variables(text)) or any(
         is_program(one) or one in _BUILT_IN for one in named
     )
+
+
+def leaving(text: str) -> list[str]:
+    """The lines, run whatever the case as a file is read, that leave with success or heed no failure up to its end."""
+    run = _run(_WRITTEN.sub("", text.replace("\r", "")))
+    return [at[0].rstrip() for at in _LEFT.finditer(run) if not (at["off"] and _STRICT.search(run, at.end()))]
 
 
 def _run(text: str) -> str:
