@@ -12,6 +12,7 @@ from proctor.oracle.gaming import (
     helpers,
     hidden,
     hollow,
+    hooks,
     leads,
     lines,
     literals,
@@ -73,6 +74,7 @@ def look(
     found += replaced.look(changes, tests or {})
     found += helpers.look(changes, tests or {})
     found += expected.look(changes, failed, words, examples)
+    found += hooks.look(changes, tests or {})
     found += leads.look(changes, tests or {})
     found += [one for change in changes if change.path in joined for one in shells.look(change)]
     found += sought.look(changes, compared or {}, wanted, words)
