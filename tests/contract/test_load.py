@@ -146,11 +146,11 @@ def test_a_task_with_a_check_of_its_own_is_check_enough(write: Write, tmp_path: 
     assert load(write(SMALLEST.replace("progress: {checks: [{run: [pytest, -q]}]}\n", ""))).progress.checks == ()
 
 
-@pytest.mark.parametrize("nothing", ["[]", "{}"])
-def test_a_check_of_a_task_that_is_empty_is_told_where_the_task_list_is_read(
-    write: Write, tmp_path: Path, nothing: str
+@pytest.mark.parametrize("given", ['"check": []', '"check": {}', '"check": "pytest"', '"chek": {"run": ["pytest"]}'])
+def test_a_check_of_a_task_that_is_empty_or_misspelt_is_told_where_the_task_list_is_read(
+    write: Write, tmp_path: Path, given: str
 ) -> None:
-    (tmp_path / "tasks.json").write_text(f'[{{"id": 1, "task": "x", "check": {nothing}}}]')
+    (tmp_path / "tasks.json").write_text(f'[{{"id": 1, "task": "x", {given}}}]')
     load(write(re.sub("progress: .*", "", SMALLEST)))
 
 

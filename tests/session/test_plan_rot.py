@@ -69,6 +69,7 @@ def test_a_task_that_names_what_is_gone_waits_until_it_is_confirmed_or_revised(
     assert lights["plan_rot"]["light"] == "firing"
     assert lights["plan_rot"]["evidence"] == ["task 2: src/parser.py", "task 3: read_row"]
     assert lights["state_pollution"]["light"] == "suspect"
+    assert found["plateau"] == {"light": "quiet", "why": "", "evidence": []}
     assert "! plan rot           firing   src/parser.py gone, and task 2 names it" in workspace.proctor("drift").stdout
     workspace.proctor("approve", "--id", str(first.id), check=True)
 

@@ -275,7 +275,8 @@ async def test_tasks_return_and_what_was_verified_later_is_taken_back_but_nothin
     assert [(one.task, one.now, one.then, one.taken_back) for one in told.tasks] == [
         (2, TaskStatus.DONE, TaskStatus.PENDING, True)
     ]
-    await past.timeline.rollback(first)
+    back = await past.timeline.rollback(first)
+    assert back.said == ("task 2 was verified since and is open again",)
     after = past.journal.state()
     assert past.after().tasks == told.tasks
     assert [task.status for task in after.tasks] == [TaskStatus.DONE, TaskStatus.PENDING]

@@ -25,7 +25,7 @@ def drift(given: argparse.Namespace) -> int:
         found = drift_of(State())
     if given.json:
         return print_json(found)
-    for name, one in found["lights"].items():
+    for name, one in (*found["lights"].items(), ("plateau", found["plateau"])):
         print(f"{MARKS[one['light']]} {name.replace('_', ' '):18} {one['light']:8} {safe_line(one['why'], 300)}")
         for line in one["evidence"] if one["light"] is not Light.QUIET else ():
             print(f"      {safe_line(line, 300)}")

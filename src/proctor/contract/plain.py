@@ -227,6 +227,7 @@ def _ceiling(contract: Contract, dimension: Dimension, terms: Ceiling) -> str:
         f"{dimension}: {amount(100)}{shares}. A notice at {budget.alert} % ({amount(budget.alert)}), "
         f"sparing from {budget.soft} % ({amount(budget.soft)}); "
         f"at 100 % {_hard(contract, dimension, terms)}."
+        f"{' Lines are counted when a worker has ended.' if dimension is Dimension.LINES_CHANGED else ''}"
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from proctor.contract.document import Unreadable, read_bytes
 from proctor.contract.kinds import is_on
 from proctor.contract.state import State
+from proctor.contract.wrong import nearest
 
 _LARGEST = 8 * 1024 * 1024
 _ITEM = re.compile(r"^ *(?:[-*+]|[0-9]{1,9}[.)]) +\[[ xX]\] +\S", re.MULTILINE)
@@ -49,12 +50,19 @@ def _of_list(content: bytes) -> Queue:
     tasks = tasks.get("tasks") if isinstance(tasks, dict) else tasks
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         return Queue(readable=False)
-    if any(task.get("check") in ([], {}) for task in tasks):
+    if any(task.get("check") in ([], {}) or _misspelt(task) for task in tasks):
         return Queue(readable=False)
     return Queue(
         total=len(tasks),
         checked=sum(map(_decides, tasks)),
         specs=tuple(task["spec"] for task in tasks if isinstance(task.get("spec"), str)),
+    )
+
+
+def _misspelt(task: dict[str, Any]) -> bool:
+    """Whether a check was meant and not understood, which is said where the list is read."""
+    return not isinstance(task.get("check", {}), dict | list) or any(
+        key != "check" and nearest(key, ["check"], 0.8) for key in task
     )
 
 

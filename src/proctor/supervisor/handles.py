@@ -9,7 +9,7 @@ from proctor.errors import UsageError
 from proctor.journal.state import CheckpointState, State
 from proctor.text import safe_line
 from proctor.units import counted, format_duration
-from proctor.words import Certainty
+from proctor.words import Certainty, TaskStatus
 
 START, PRESENT = "start", "present"
 _SHOWN = 8
@@ -73,6 +73,13 @@ def check_name(state: State, name: str) -> None:
     taken = next((one for one in state.checkpoints if one.taken.name == name), None)
     if taken is not None:
         raise UsageError(f"{taken.id} is called {name!r} already; choose another name")
+
+
+def reopened(state: State, target: CheckpointState) -> list[str]:
+    """Which tasks that are verified now were not at a checkpoint, in one line; none where there is none."""
+    done = {mark.id for mark in target.taken.marks if mark.status is TaskStatus.DONE}
+    names = [str(task.id) for task in state.tasks if task.status is TaskStatus.DONE and task.id not in done]
+    return [f"task {', '.join(names)} was verified since and is open again"] if names else []
 
 
 def stands(target: str, paths: Sequence[str] = (), mine: int = 0) -> str:

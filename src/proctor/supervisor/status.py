@@ -82,13 +82,18 @@ def status_of(state: State, gauges: Mapping[str, Any], alive: bool) -> dict[str,
 
 
 def drift_of(state: State) -> dict[str, Any]:
-    """The seven lights by their names, and whether the checks cost more than the work. What `drift --json` prints."""
+    """The seven lights by their names, how the plateau rules stand, and `signal`, whether the checks cost more than the
+    work. What `drift --json` prints."""
     lights = {
         one.drift: {"light": one.light, "why": one.why, "evidence": list(one.evidence), "task": one.task}
         for one in drift.lights(state)
     }
     dear = drift.signal_cost(state)
-    return {"lights": lights, "signal": {"light": Light.SUSPECT if dear else Light.QUIET, "why": dear}}
+    return {
+        "lights": lights,
+        "plateau": {"light": state.plateau.light, "why": state.plateau.why, "evidence": list(state.plateau.evidence)},
+        "signal": {"light": Light.SUSPECT if dear else Light.QUIET, "why": dear},
+    }
 
 
 def _tally(tally: Tally) -> dict[str, Any]:

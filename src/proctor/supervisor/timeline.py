@@ -249,12 +249,13 @@ class Timeline:
         lost = [f"{safe_line(path, 200)}: the repository that was here is gone" for path in restored.missing]
         if target.taken.certainty is Certainty.PROVISIONAL:
             lost.append(f"{target.id} was never confirmed: it holds what was seen to change, and perhaps not all")
+        taken = [] if begun.paths or begun.way == history.Way.FAILED_VERDICT else handles.reopened(state, target)
         back = replace(
             back,
             changed=restored.changed,
             parked=restored.parked,
             mine=restored.mine,
-            said=(*restored.said, *lost),
+            said=(*taken, *restored.said, *lost),
             tree=restored.tree,
         )
         self._journal.append(back)
