@@ -116,7 +116,6 @@ def freeze(
             sourced=sorted({*recorder.sourced, *(earlier.sourced if earlier else ())}),
             supports=sorted({*recorder.supports, *(earlier.supports if earlier else ())}),
             joined=sorted({*recorder.joined, *(earlier.joined if earlier else ())}),
-            handed=sorted({*recorder.handed, *(earlier.handed if earlier else ())}),
             skipped=sorted(recorder.skipped),
         )
         folder = _put(store, stage, manifest)

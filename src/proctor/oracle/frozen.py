@@ -54,9 +54,9 @@ class Frozen:
     that held tests for Python, `goals` the names that make files give to commands, and no file had, `made` what
     other rules of theirs make (`makes.py`), `stood` what was there of it, `documents` the
     frozen files of which only the examples count, `supports` the modules of which what reaches into tests counts
-    (`supports.py`), `handed` names in them (`path:name`) that others rest on (`handed.py`), `cases` data of tests that
-    may be another but not be gone, `sourced` what scripts of checks read into their own shell, if it comes,
-    `joined` what of it was there, `entrusted` what the operator leaves to workers whatever it is.
+    (`supports.py`), `cases` data of tests that may be another but not be gone, `sourced` what scripts of checks read
+    into their own shell, if it comes, `joined` what of it was there, `entrusted` what the operator leaves to workers
+    whatever it is.
     """
 
     rev: str
@@ -83,7 +83,6 @@ class Frozen:
     supports: tuple[str, ...] = ()
     cases: tuple[Item, ...] = ()
     sourced: tuple[str, ...] = ()
-    handed: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
 
     @cached_property
@@ -109,10 +108,6 @@ class Frozen:
     def supporting(self) -> frozenset[tuple[str, str]]:
         """The modules that tests rest on and that count by a part, as `modules.whole_module` gives them."""
         return frozenset(filter(None, map(modules.whole_module, self.supports)))
-
-    def names_in(self, path: str) -> set[str]:
-        """What of a module that counts by a part others rest on, by name."""
-        return {name for place, _, name in (one.rpartition(":") for one in self.handed) if place == path}
 
     @cached_property
     def go_tests(self) -> frozenset[str]:

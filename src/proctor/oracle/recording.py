@@ -6,32 +6,27 @@ import hashlib
 import os
 import shutil
 import stat
-from collections import defaultdict
 from collections.abc import Callable, Collection
-from functools import partial
 from glob import glob, iglob
 from pathlib import Path
 
 from proctor.errors import UsageError
 from proctor.oracle import installed
 from proctor.oracle.frozen import Frozen, Item, digest_of, is_within
-from proctor.oracle.toolchains import cases, discovery, handed, makes, mentions, modules, supports
+from proctor.oracle.toolchains import cases, discovery, makes, mentions, modules, supports
 from proctor.text import safe_line
 
 TOTAL_LIMIT = 2 * 1024**3
 """Bytes that one frozen set may hold."""
 _MOST_CASES = 5_000
-_MOST_HANDED = 1_000
-_MOST_SOURCES = 10_000
-"""Modules that are looked through for those that import another; where there are more, any may be the work's."""
 
 
 class Recorder:
     """Copies files of a workspace into a store by content hash. `items` are the records by path, as first made;
     `imports` the names that Python files among them import, `skipped` what could not be recorded, `awaited` what make
     files include, there or not, `reached` the places that scripts of checks name, `supports` the modules that
-    tests rest on and that count by a part, `handed` what in them others rest on (`path:name`), `sourced` what scripts
-    read into their own shell if it comes, `joined` what of it is there."""
+    tests rest on and that count by a part, `sourced` what scripts read into their own shell if it comes, `joined` what
+    of it is there."""
 
     def __init__(self, workspace: Path, files: Path) -> None:
         self.workspace = workspace
@@ -42,7 +37,6 @@ class Recorder:
         self.awaited: set[str] = set()
         self.reached: set[str] = set()
         self.supports: set[str] = set()
-        self.handed: set[str] = set()
         self.sourced: set[str] = set()
         self.joined: set[str] = set()
         self.make_files: set[str] = set()
@@ -133,46 +127,6 @@ class Recorder:
                 if (place in plugins or supports.is_support(item.path, place, data)) and (one := self.record(place)):
                     self.supports.add(place)
                     queue += [one] if one.link is None else []
-        self._hand_on(anew, ignored, tried)
-
-    def _hand_on(self, anew: Callable[[str], bool], ignored: Collection[str], tried: Collection[str]) -> None:
-        """Record, of modules that are there for tests alone, what recorded hooks, assertions and tests rest on."""
-        queue: list[tuple[Item, set[str]]] = [(item, set()) for item in self.plain() if item.path.endswith(".py")]
-        importing: dict[str, list[str]] | None = None
-        while queue and len(self.handed) < _MOST_HANDED:
-            item, names = queue.pop()
-            data = self.text(item)
-            if not names and not handed.may_use(item.path, _imports_of(item.path, data)):
-                continue
-            for use in sorted(handed.uses(item.path, data, names)):
-                for place in supports.standing(item.path, {use.module}) if use.module else (item.path,):
-                    if f"{place}:{use.name}" in self.handed or not self._may_rest(place, anew, {*ignored, *tried}):
-                        continue
-                    known = handed.given(discovery.read(self.workspace / place))
-                    if use.name not in known or not (use.whole or known[use.name] or handed.is_helping(place)):
-                        continue
-                    importing = self._importing(ignored) if importing is None else importing
-                    if handed.is_for_tests(place, importing[place], self.supports) and (one := self.record(place)):
-                        self.supports.add(place)
-                        self.handed.add(f"{place}:{use.name}")
-                        queue.append((one, {use.name}))
-
-    def _may_rest(self, place: str, anew: Callable[[str], bool], others: Collection[str]) -> bool:
-        """Whether a file at a place may count by a part; `others` may not."""
-        if (place in self.items and place not in self.supports) or is_within(place, {*discovery.OWN, *others}):
-            return False
-        return anew(place) and _is_file(self.workspace, place) and not (self.workspace / place).is_symlink()
-
-    def _importing(self, ignored: Collection[str]) -> dict[str, list[str]]:
-        """The modules in Python that import what stands at a place; "" for any, where there are too many."""
-        found: dict[str, list[str]] = defaultdict(list)
-        paths = (path for path, _ in discovery.walk(self.workspace, ignored, lenient=True) if path.endswith(".py"))
-        for number, path in enumerate(filter(partial(_is_file, self.workspace), paths)):
-            if number == _MOST_SOURCES:
-                return defaultdict(lambda: [""])
-            for place in _imports_of(path, discovery.read(self.workspace / path, mentions.LIMIT)):
-                found[place].append(path)
-        return found
 
     def cases(self, anew: Callable[[str], bool], ignored: Collection[str], commands: str) -> list[Item]:
         """The records, which are not kept, of data that `commands` and recorded tests and checks take whatever there is
@@ -250,12 +204,6 @@ def _is_file(workspace: Path, path: str) -> bool:
     except (OSError, ValueError):
         return False
     return (stat.S_ISREG(mode) or stat.S_ISLNK(mode)) and discovery.on_plain_folders(workspace, path)
-
-
-def _imports_of(path: str, data: bytes) -> set[str]:
-    """Where the modules may stand that one imports."""
-    text = data.decode(errors="replace")
-    return supports.standing(path, {module for module, _ in modules.taken_in(text)})
 
 
 def unreadable(path: str, error: OSError) -> UsageError:

@@ -231,8 +231,7 @@ def differs(tree: Path, item: Item, frozen: Frozen) -> bool:
     if item.path in frozen.documents and not item.declared:
         return not doctests.is_same(discovery.read(kept), discovery.read(Path(full)))
     if item.path in frozen.supports and not item.declared:
-        names = frozen.names_in(item.path)
-        return not supports.is_same(discovery.read(kept), discovery.read(Path(full)), names)
+        return not supports.is_same(discovery.read(kept), discovery.read(Path(full)))
     if not item.declared and reached.is_shared(item.path):
         was, now = (_reached(place, item.path, frozen) for place in (kept, Path(full)))
         if was is not None and now is not None and (was == now or settings.is_same(item.path, was, now)):

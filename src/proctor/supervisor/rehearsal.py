@@ -91,11 +91,7 @@ def _named(workspace: Path, contract: Contract, checks: Sequence[CheckFact]) -> 
         with scratch_folder() as scratch:
             work, ignored = owners.of_work(checks), ground.ignored(workspace).paths
             frozen = freeze(workspace, scratch / "oracle", (), runs, ignored, work=work, entrust=names.entrust)
-            free = {
-                path
-                for path in frozen.supports
-                if not frozen.names_in(path) and not supports.holds(discovery.read(workspace / path))
-            }
+            free = {path for path in frozen.supports if not supports.holds(discovery.read(workspace / path))}
     except UsageError:  # said elsewhere
         return
     own = {path for run in runs for path in commands.named_paths(run)}

@@ -101,34 +101,33 @@ def standing(path: str, modules: Iterable[str]) -> set[str]:
 def is_support(of: str, place: str, source: bytes) -> bool:
     """Whether a module holds fixtures or hooks for a `conftest.py`, or classes and assertions for other tests `of`. One
     that is placed like a test is looked at as a helper of tests, and may change."""
-    body = body_of(source)
+    body = _body(source)
     if of.rpartition("/")[2] == "conftest.py":
-        return any(_is_fixture(node) or any(map(is_hook, bound_by(node))) for node in body or ())
+        return any(_is_fixture(node) or any(map(_is_hook, _bound(node))) for node in body or ())
     return not is_of_checks(f"{place.rpartition('/')[0]}/x") and any(_is_of_cases(node) for node in body or ())
 
 
 def holds(source: bytes) -> bool:
     """Whether a module holds anything that reaches into tests."""
     return any(
-        _is_fixture(node) or _is_of_cases(node) or any(map(is_hook, bound_by(node))) for node in body_of(source) or ()
+        _is_fixture(node) or _is_of_cases(node) or any(map(_is_hook, _bound(node))) for node in _body(source) or ()
     )
 
 
-def is_same(before: bytes, after: bytes, names: Collection[str] = ()) -> bool:
-    """Whether what reaches into tests is as it was, with what has some `names`, and nothing of the kind that does so
-    unasked has come."""
+def is_same(before: bytes, after: bytes) -> bool:
+    """Whether what reaches into tests is as it was, and nothing of the kind that does so unasked has come."""
     if before == after:
         return True
-    old, new = body_of(before), body_of(after)
+    old, new = _body(before), _body(after)
     if old is None or new is None:
         return False
-    was, now = bindings_of(old), bindings_of(new)
-    if any(is_hook(name) and name not in was for name in now) or _unasked(new) - _unasked(old):
+    was, now = _bindings(old), _bindings(new)
+    if any(_is_hook(name) and name not in was for name in now) or _unasked(new) - _unasked(old):
         return False
-    core = _core(old, was, names)
+    core = _core(old, was)
     if not core:
         return True
-    stars = [[ast.dump(node) for node in body if bound_by(node) == {"*"}] for body in (old, new)]
+    stars = [[ast.dump(node) for node in body if _bound(node) == {"*"}] for body in (old, new)]
     strays = [[ast.dump(node) for node in body if _is_stray(node, core)] for body in (old, new)]
     methods = {
         one.name for node in old if isinstance(node, ast.ClassDef) for one in node.body if isinstance(one, _Function)
@@ -140,14 +139,14 @@ def is_same(before: bytes, after: bytes, names: Collection[str] = ()) -> bool:
 def _raising(text: str) -> set[str]:
     """The assertions that a test wants to see raise, as written: `with raises(ValueError): assert_valid(-1)`."""
     found: set[str] = set()
-    for node in ast.walk(ast.Module(body_of(text.encode()) or [], [])) if _RAISES.search(text) else ():
+    for node in ast.walk(ast.Module(_body(text.encode()) or [], [])) if _RAISES.search(text) else ():
         match node:
             case ast.With(items, body) | ast.AsyncWith(items, body):
-                if any(_RAISES.match(f"{last(item.context_expr).removeprefix('assert')}(") for item in items):
+                if any(_RAISES.match(f"{_last(item.context_expr).removeprefix('assert')}(") for item in items):
                     found |= {
                         ast.unparse(one.func) for part in body for one in ast.walk(part) if isinstance(one, ast.Call)
                     }
-            case ast.Call(func, args) if _RAISES.match(f"{last(func).removeprefix('assert')}("):
+            case ast.Call(func, args) if _RAISES.match(f"{_last(func).removeprefix('assert')}("):
                 found |= {
                     ast.unparse(one)
                     for arg in args
@@ -166,7 +165,7 @@ def _is_own(module: str) -> bool:
     return not module.lstrip("./").startswith(("pytest", "_pytest"))
 
 
-def body_of(source: bytes) -> list[ast.stmt] | None:
+def _body(source: bytes) -> list[ast.stmt] | None:
     try:
         body = ast.parse(source).body if len(source) <= _LARGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -192,44 +191,44 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def is_hook(name: str) -> bool:
+def _is_hook(name: str) -> bool:
     return name.startswith(("pytest_", "collect_ignore"))
 
 
-def last(node: ast.expr) -> str:
+def _last(node: ast.expr) -> str:
     match node:
         case ast.Call(func=inner) | ast.Subscript(value=inner):
-            return last(inner)
+            return _last(inner)
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
     return ""
 
 
 def _is_fixture(node: ast.stmt) -> bool:
-    return isinstance(node, _Function) and any(last(one).endswith("fixture") for one in node.decorator_list)
+    return isinstance(node, _Function) and any(_last(one).endswith("fixture") for one in node.decorator_list)
 
 
 def _is_of_cases(node: ast.stmt) -> bool:
     """Whether a definition is a class that tests derive from, or asserts for them."""
     if isinstance(node, _Function):
-        return node.name.lower().startswith("assert") and may_fail(node)
+        return node.name.lower().startswith("assert") and _may_fail(node)
     if not isinstance(node, ast.ClassDef):
         return False
-    if any(_CASE.fullmatch(last(base)) for base in node.bases):
+    if any(_CASE.fullmatch(_last(base)) for base in node.bases):
         return True
-    methods, names = [one for one in node.body if isinstance(one, _Function)], [node.name, *map(last, node.bases)]
+    methods, names = [one for one in node.body if isinstance(one, _Function)], [node.name, *map(_last, node.bases)]
     return any(
         _OF_CASES.fullmatch(one.name)
-        or (one.name.lower().startswith("assert") and may_fail(one))
+        or (one.name.lower().startswith("assert") and _may_fail(one))
         or (_AROUND.fullmatch(one.name) and (any(map(_MIXED_IN.fullmatch, names)) or _goes_on(one)))
         for one in methods
     )
 
 
-def may_fail(node: _Function) -> bool:
+def _may_fail(node: _Function) -> bool:
     """Whether a function fails tests, by itself or by what it is called like."""
     return any(
-        isinstance(one, ast.Assert) or (isinstance(one, ast.Name | ast.Attribute) and _FAILS.fullmatch(last(one)))
+        isinstance(one, ast.Assert) or (isinstance(one, ast.Name | ast.Attribute) and _FAILS.fullmatch(_last(one)))
         for one in ast.walk(node)
     )
 
@@ -239,7 +238,7 @@ def _goes_on(node: _Function) -> bool:
     what a test's can do."""
     return any(
         isinstance(one, ast.Attribute)
-        and (one.attr in _UNITTESTS - {node.name} or (one.attr == node.name and last(one.value) == "super"))
+        and (one.attr in _UNITTESTS - {node.name} or (one.attr == node.name and _last(one.value) == "super"))
         for one in ast.walk(node)
     )
 
@@ -253,7 +252,7 @@ def _unasked(body: Iterable[ast.stmt]) -> set[str]:
     }
 
 
-def bound_by(node: ast.stmt) -> set[str]:
+def _bound(node: ast.stmt) -> set[str]:
     """The names that a statement at the top gives something to, `*` for all of a module."""
     if isinstance(node, _Function | ast.ClassDef):
         return {node.name}
@@ -277,7 +276,7 @@ def _without_more(
     """What a name is given, without methods that have come to a class of tests and come before no other: those that
     are called like no method of a test's class, nor of the module's."""
     match was, now:
-        case [ast.ClassDef() as old], [ast.ClassDef() as new] if any(last(base) in _CASES for base in old.bases):
+        case [ast.ClassDef() as old], [ast.ClassDef() as new] if any(_last(base) in _CASES for base in old.bases):
             kept = [one for one in new.body if not (isinstance(one, _Function) and _is_more(one, methods))]
             return [ast.ClassDef(new.name, new.bases, new.keywords, kept or [ast.Pass()], new.decorator_list)]
     return now
@@ -296,7 +295,7 @@ def _is_more(node: _Function, methods: Collection[str]) -> bool:
     )
 
 
-def bindings_of(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt | str]]:
+def _bindings(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt | str]]:
     """What each name at the top is given, in order; of an import only what is of that name."""
     found: dict[str, list[ast.stmt | str]] = {}
     for node in body:
@@ -306,18 +305,18 @@ def bindings_of(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt | str]]:
                 bound = (name.asname or name.name).partition(".")[0]
                 found.setdefault(bound, []).append(f"{source} {name.name}")
         else:
-            for bound in bound_by(node):
+            for bound in _bound(node):
                 found.setdefault(bound, []).append(node)
     return found
 
 
-def _core(body: Sequence[ast.stmt], bindings: Collection[str], names: Collection[str]) -> set[str]:
+def _core(body: Sequence[ast.stmt], bindings: Collection[str]) -> set[str]:
     """The names that reach into tests, and those they rest on: constants, imports, functions of the module's own."""
-    core = {name for node in body if _is_fixture(node) or _is_of_cases(node) for name in bound_by(node)}
-    core |= set(filter(is_hook, bindings)) | (set(names) & set(bindings))
+    core = {name for node in body if _is_fixture(node) or _is_of_cases(node) for name in _bound(node)}
+    core |= set(filter(_is_hook, bindings))
     core |= {name for node in body for one in ast.walk(node) for name in _handed_on(one)} & set(bindings)
-    rests = [(bound, _names(node)) for node in body if (bound := bound_by(node))]
-    may = {name for node in body if not isinstance(node, _Function | ast.ClassDef) for name in bound_by(node)}
+    rests = [(bound, _names(node)) for node in body if (bound := _bound(node))]
+    may = {name for node in body if not isinstance(node, _Function | ast.ClassDef) for name in _bound(node)}
     new = core
     while new:
         used = {name for bound, names in rests if bound & new for name in names}
@@ -329,13 +328,13 @@ def _core(body: Sequence[ast.stmt], bindings: Collection[str], names: Collection
 def _handed_on(node: ast.AST) -> set[str]:
     """The functions that a hook, or an assertion, hands on what it is given: a hook any of it, an assertion of two
     things or more all of it."""
-    if not isinstance(node, _Function) or not (is_hook(node.name) or node.name.lower().startswith("assert")):
+    if not isinstance(node, _Function) or not (_is_hook(node.name) or node.name.lower().startswith("assert")):
         return set()
     given = {one.arg for one in node.args.args} - {"self", "cls", "msg"}
-    least = 1 if is_hook(node.name) else max(len(given), 2)
+    least = 1 if _is_hook(node.name) else max(len(given), 2)
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
     return {
-        last(one.func)
+        _last(one.func)
         for one in calls
         if len(given & {arg.id for arg in ast.walk(one) if isinstance(arg, ast.Name)}) >= least
     }
@@ -343,7 +342,7 @@ def _handed_on(node: ast.AST) -> set[str]:
 
 def _used(body: Iterable[ast.stmt], core: set[str]) -> set[str]:
     """The names that statements use which give core names something."""
-    return {name for node in body if bound_by(node) & core for name in _names(node)}
+    return {name for node in body if _bound(node) & core for name in _names(node)}
 
 
 def _names(node: ast.stmt) -> set[str]:
@@ -352,7 +351,7 @@ def _names(node: ast.stmt) -> set[str]:
 
 def _is_stray(node: ast.stmt, core: set[str]) -> bool:
     """Whether a statement does something to a core name as the module is loaded, or may do so."""
-    if isinstance(node, _Function | ast.ClassDef | ast.Import | ast.ImportFrom) or bound_by(node):
+    if isinstance(node, _Function | ast.ClassDef | ast.Import | ast.ImportFrom) or _bound(node):
         return False
     return any(isinstance(one, ast.Name) and one.id in core | _REACHES for one in _walk(node))
 
