@@ -6,10 +6,12 @@ import contextlib
 import os
 import shutil
 import stat
+import time
 from pathlib import Path
 
 import pytest
 
+from harness import wait_until
 from proctor.checkpoint.look.extras import attributes_of
 from proctor.checkpoint.repository import Store
 
@@ -54,6 +56,8 @@ def mess(tree: Path, outside: Path) -> None:
     (tree / "src" / "one.py" / "inside").write_text("x")
     (tree / "nested" / ".git").mkdir(parents=True)
     (tree / "nested" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tree / "new0.py").unlink()
+    os.mkfifo(tree / "new0.py")
     (tree / "tests" / "t.py").chmod(0o000)
     (tree / "tests").chmod(0o500)
     with contextlib.suppress(OSError):  # not every file system has them
@@ -66,7 +70,8 @@ def mess(tree: Path, outside: Path) -> None:
     (tree / "pipe").unlink()
 
 
-def test_whatever_was_done_to_it_a_kept_copy_is_as_a_fresh_one(workspace: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "a second later"])
+def test_whatever_was_done_to_it_a_kept_copy_is_as_a_fresh_one(workspace: Path, tmp_path: Path, later: bool) -> None:
     store = Store(workspace, tmp_path / "c.git")
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -81,6 +86,8 @@ def test_whatever_was_done_to_it_a_kept_copy_is_as_a_fresh_one(workspace: Path, 
         store.materialise(commit, tmp_path / f"fresh{number}", exclude=("secret",))
         assert seen(kept) == seen(tmp_path / f"fresh{number}")
         if number < 3:
+            made = kept.with_name("tree.index").stat().st_mtime
+            wait_until(lambda made=made: not later or time.time() > made + 1)
             mess(kept, outside)
     assert (outside / "two.py").read_text() == "mine\n"
 

@@ -1,7 +1,8 @@
 """A folder that holds one checkpoint after another: made once, and then only what differs is written.
 
 Whatever runs in it meanwhile may write there as it likes. What it left goes: by its name, or because a file is not the
-one that git wrote (by its inode and the time of its last change, which nobody without the system's rights can set).
+one that git wrote (by the time of its last change, which nobody without the system's rights can set). Of that time git
+compares whole seconds: what it wrote in the second in which the index was written is compared here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from proctor.trees import remove_tree
 _HEADER = struct.Struct(">4s2I")
 _ENTRY = struct.Struct(">2I12xI38x")
 """Of an entry of git's index, before its path: seconds and nanoseconds of the last change, and the inode."""
+
+_WORKERS = ("checkout.workers=4",)
+SECOND = 10**9
 
 Written = tuple[int, int]
 """The time (ns) of a file's last change, and the last 32 bits of its inode."""
@@ -55,10 +59,9 @@ def _lay(git: Git, files: str, dest: Path) -> None:
     dest.mkdir(parents=True, exist_ok=True)
     env = {"GIT_INDEX_FILE": str(index)}
     if index.exists():
-        gone = _clean(os.fsencode(os.path.abspath(dest)), _written(index.read_bytes()), git.umask)
-        if gone:
-            git.run("checkout-index", "-f", "-u", "-z", "--stdin", env=env, work=dest, input=b"\0".join(gone))
-    git.run("read-tree", "-m", "-u", files, env=env, work=dest, config=("checkout.workers=4",))
+        since = os.stat(index).st_mtime_ns // SECOND
+        _clean(os.fsencode(os.path.abspath(dest)), _written(index.read_bytes(), since), git.umask)
+    git.run("read-tree", "--reset", "-u", files, env=env, work=dest, config=("core.trustctime=true", *_WORKERS))
 
 
 def _index(dest: Path) -> Path:
@@ -72,12 +75,13 @@ def _without(git: Git, files: str, left_out: Collection[bytes]) -> str:
         return git.run("write-tree", env=env).decode().strip()
 
 
-def _written(index: bytes) -> dict[bytes, Written]:
-    """What git knew of each file when it had written it, by path; GitFailed for an index that cannot be read.
+def _written(index: bytes, since: int) -> dict[bytes, Written | None]:
+    """The paths that git wrote; and what it knew of those that may have been written in the very second `since`, in
+    which the index was. GitFailed for an index that cannot be read.
 
     Its form, of which a repository without extras has version 2: https://git-scm.com/docs/index-format
     """
-    found, at = {}, _HEADER.size
+    found, at = dict[bytes, Written | None](), _HEADER.size
     try:
         magic, version, number = _HEADER.unpack_from(index)
         if (magic, version) != (b"DIRC", 2):
@@ -86,19 +90,19 @@ def _written(index: bytes) -> dict[bytes, Written]:
             seconds, nanoseconds, inode = _ENTRY.unpack_from(index, at)
             start = at + _ENTRY.size
             end = index.index(b"\0", start)
-            found[index[start:end]] = seconds * 10**9 + nanoseconds, inode
+            found[index[start:end]] = None if seconds < since else (seconds * SECOND + nanoseconds, inode)
             at += (end - at) // 8 * 8 + 8
     except (struct.error, ValueError) as error:
         raise GitFailed("an index that was cut short") from error
     return found
 
 
-def _clean(top: bytes, written: Mapping[bytes, Written], umask: int) -> list[bytes]:
-    """Remove what git has not written, or what is not as it was then, and give every folder the common mode and no
-    attributes; no link is followed. The paths of those written that are gone now."""
+def _clean(top: bytes, written: Mapping[bytes, Written | None], umask: int) -> None:
+    """Remove what git has not written, or would not see to be changed, and give every folder the common mode and no
+    attributes; no link is followed."""
     folders = {name.rpartition(b"/")[0] for name in written}
     folders |= {parent for folder in folders for parent in parents(folder)}
-    todo, left = [b""], set(written)
+    todo = [b""]
     while todo:
         folder = todo.pop()
         place = top + b"/" + folder if folder else top
@@ -109,13 +113,15 @@ def _clean(top: bytes, written: Mapping[bytes, Written], umask: int) -> list[byt
         with os.scandir(place) as entries:
             for entry in entries:
                 path = folder + b"/" + entry.name if folder else entry.name
-                if path in written:
-                    state = entry.stat(follow_symlinks=False)
-                    if (state.st_ctime_ns, state.st_ino & 0xFFFFFFFF) == written[path]:
-                        left.discard(path)
-                        continue
-                elif path in folders and entry.is_dir(follow_symlinks=False):
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if is_folder and path in folders:
                     todo.append(path)
-                    continue
-                remove_tree(os.fsdecode(entry.path))
-    return sorted(left)
+                elif is_folder or path not in written or not _is_same(entry, written[path]):
+                    remove_tree(os.fsdecode(entry.path))
+
+
+def _is_same(entry: os.DirEntry[bytes], was: Written | None) -> bool:
+    if was is None:  # a change since is of a later second than its own
+        return True
+    state = entry.stat(follow_symlinks=False)
+    return (state.st_ctime_ns, state.st_ino & 0xFFFFFFFF) == was
