@@ -80,6 +80,12 @@ def test_a_file_of_the_work_that_a_check_s_shell_reads_is_looked_at_as_that(watc
     watched.project.write("env.sh", "ANSWER=4\nset +e\n")
     (one,) = watched.look().suspicion
     assert (one.kind, one.where) == (Gaming.MASKED, "env.sh:2")
+    watched.project.write("env.sh", "ANSWER=5\n. ./more.sh\n")
+    watched.project.write("more.sh", "MORE=1\n")
+    assert watched.look() == looking.Seen()
+    watched.project.write("more.sh", "diff() { true; }\n")
+    (one,) = watched.look().suspicion
+    assert (one.kind, one.where) == (Gaming.MASKED, "more.sh:1")
 
 
 def test_many_findings_of_one_kind_hide_no_other() -> None:

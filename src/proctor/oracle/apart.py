@@ -37,8 +37,9 @@ class Holds(Protocol):
 
 def ask(package: str, question: Mapping[str, object], seconds: float) -> subprocess.CompletedProcess[bytes]:
     """Run the `main` of a package of the oracle's that reads JSON and prints its answer. TimeoutExpired after so many
-    seconds. The site's packages are not there, so that it starts fast."""
-    program = f"import sys; sys.path.insert(0, {_ROOT!r}); from proctor.oracle.{package}.__main__ import main; main()"
+    seconds. Without the start of a site, which takes longer than all that such a package needs."""
+    paths = [_ROOT, *filter(None, sys.path)]
+    program = f"import sys; sys.path[:] = {paths!r}; from proctor.oracle.{package}.__main__ import main; main()"
     command = [sys.executable, "-I", "-S", "-c", program]
     asked = json.dumps(question).encode()
     return subprocess.run(command, input=asked, capture_output=True, timeout=seconds, cwd="/", env={}, check=False)

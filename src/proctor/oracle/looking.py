@@ -187,7 +187,7 @@ def _question(what: Looked, frozen: Frozen, store: Holds) -> tuple[dict[str, Any
         "told": told,
         "failed": sorted(what.failed),
         "compared": {**_held(held, frozen), **{f"check {at}": text for at, text in enumerate(what.wanted)}},
-        "joined": [shown(path) for path in frozen.joined],
+        "joined": [shown(path) for path in _joined(frozen, pairs)],
         "examples": doctests.runs_sources([*what.runs, *checking.values()]),
     }
     compiled = [path for path in new if (name := _BUILT.search(path)) and name[1] in f"{said}\n{named}"]
@@ -204,6 +204,16 @@ def _held(paths: Iterable[str], frozen: Frozen) -> dict[str, str]:
     """What checks compare with, as it was recorded."""
     texts = ((path, _recorded(frozen, frozen.by_path[path])) for path in paths if not frozen.by_path[path].link)
     return {shown(path): text for path, text in texts if text}
+
+
+def _joined(frozen: Frozen, pairs: Iterable[apart.Pair]) -> list[str]:
+    """The paths of what shells of checks read, with those that such files now read in turn."""
+    texts = {pair.path: _text(pair.after) or "" for pair in pairs}
+    found = list(frozen.joined)
+    for path in found:
+        if path in texts:
+            found += [one for one in mentions.sources(path, texts[path]) if one in texts and one not in found]
+    return found
 
 
 def _shown(pair: apart.Pair) -> tuple[str, str | None, str | None]:

@@ -7,75 +7,104 @@ in the place of what a check judges with is not.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
 
 from proctor.oracle.toolchains.loaders import variables
+from proctor.oracle.toolchains.shellcode import Step, When, steps
 from proctor.oracle.toolchains.tools import is_program
 
-_BEGIN = r"(?:^|[;&|{}(]|\b(?:then|do|else)\b)[ \t]*"
 _FUNCTION = re.compile(
-    rf"{_BEGIN}(?:function[ \t]+([^\s(){{}};&|\"'$]+)|([^\s(){{}};&|\"'$#]+)[ \t]*\([ \t]*\))", re.MULTILINE
-)
-_ALIAS = re.compile(rf"{_BEGIN}alias[ \t]+(?:-g[ \t]+)?[\"']?([^\s=\"']+)=", re.MULTILINE)
-_FIRST = r"(?:(?:builtin|command|time|!|(?:if|elif|while|until)\b|[a-zA-Z_]\w*=[^\s;&|]*)[ \t]+)*"
-_SUCCEEDS = r"(?![ \t]+(?:[1-9]|[1-9]\d|1\d\d)(?:[ \t]|$|[;&|)}]))"
-_ENDS = re.compile(
-    rf"(?:{_BEGIN}|\)[ \t]*){_FIRST}"
-    rf"(?:exit\b{_SUCCEEDS}|exec\b(?![ \t]+[3-9]\d*[<>])|(?:eval|source|\.)(?=[ \t]|$)"
-    r"|set\b[^\n;&|]*[ \t]\+(?:[a-z]*[eu]|o\b)|shopt[ \t]+-\w*u\w*o|(?<!=\()\"?[`$](?!\(\())"
-    rf"|\btrap\b[^\n]{{0,500}}\b(?:exit\b{_SUCCEEDS}|exec\b|eval\b)",
+    r"(?:^|[;&|{}(]|\b(?:then|do|else)\b)[ \t]*"
+    r"(?:function[ \t]+([^\s(){};&|\"'$]+)|([^\s(){};&|\"'$#]+)[ \t]*\([ \t]*\))",
     re.MULTILINE,
 )
-"""Where it may be left with success, or goes on as something else: commands that are not in a function which the file
-itself does not call. A command that is put together may be any."""
-_BODY = re.compile(rf"{_FUNCTION.pattern}\s*\{{(.{{0,4000}}?)(?:^\}}|(?<=[;\s])\}}[ \t]*$)", re.MULTILINE | re.DOTALL)
-_LARGEST = 8 << 10
-"""Characters of a file of which functions are told from the rest."""
-_REMARK = re.compile(r"^[ \t]*#[^\n\"'`]*$", re.MULTILINE)
-_QUOTED = re.compile(r"([\"'])(\w*)\1|\\(?:\n|(?=\w))")
-_LEAVES = re.compile(
-    rf"{_BEGIN}(?:set[ \t]+\+[a-z]*[eu]|enable[ \t]+-n|hash[ \t]+-p|exit(?:[ \t]+0)?[ \t]*(?:$|[;&|#}}]))"
-    r"|\btrap\b[^\n]{0,500}\bexit[ \t]+0\b|\bcommand_not_found_handle\b",
-    re.MULTILINE,
-)
-"""Where a script that reads it is left with success, or heeds no failure from there on."""
-_LEFT = re.compile(
-    r"^(?:exit(?:[ \t]+0+)?|exec[ \t]+(?:(?:/usr)?/bin/)?(?:true|:|echo|printf)\b[^\n]*"
-    r"|(?P<off>set[ \t]+\+(?:[a-z]*e[a-z]*|o[ \t]+errexit)))[ \t]*(?:[;#][^\n]*)?$",
-    re.MULTILINE,
-)
-"""The same where no condition stands before it."""
-_WRITTEN = re.compile(r"(?<=<)<-?[ \t]*([\"']?)(\w+)\1[^\n]*\n.*?^\t*\2$", re.MULTILINE | re.DOTALL)
-"""Text that a command is given."""
-_STRICT = re.compile(r"^set[ \t]+-(?:[a-z]*e|o[ \t]+errexit)", re.MULTILINE)
 _BUILT_IN = frozenset(
     """[ [[ . : builtin cd command exec exit export false let local printf read return set shift source test trap true
-    type unset wait md5sum sha1sum sha256sum shasum cksum uniq cut od comm nl tee sleep""".split()  # noqa: SIM905 - a list to read
+    type unset wait md5sum sha1sum sha256sum shasum cksum uniq cut od comm nl tee sleep
+    command_not_found_handle""".split()  # noqa: SIM905 - a list to read
 )
+_NOTHING = frozenset({"true", ":", "echo", "printf", "cat", "exit"})
+"""Programs that succeed whatever was to be checked."""
+_ENDS = frozenset({"EXIT", "0", "ERR", "DEBUG", "RETURN", "SIGEXIT"})
+_HEEDING = frozenset({"errexit", "pipefail"})
+"""The options without which a shell goes on behind what failed."""
 
 
 def takes_over(data: bytes) -> bool:
-    """Whether a file that a shell reads puts something in the place of what checks judge with, or lets them off."""
+    """Whether a file that a shell reads puts something in the place of what checks judge with, lets them off, or goes
+    on as something that cannot be told from it."""
     text = data.decode(errors="replace")
-    named = {one or other for one, other in _FUNCTION.findall(text)} | set(_ALIAS.findall(text))
-    return bool(_LEAVES.search(text) or _ENDS.search(_run(text)) or variables(text)) or any(
-        is_program(one) or one in _BUILT_IN for one in named
-    )
+    run = steps(text)
+    return bool(_leaving(run) or any(map(_goes_on, run)) or _replaced(text, run) or variables(text))
 
 
-def leaving(text: str) -> list[str]:
-    """The lines, run whatever the case as a file is read, that leave with success or heed no failure up to its end."""
-    run = _run(_WRITTEN.sub("", text.replace("\r", "")))
-    return [at[0].rstrip() for at in _LEFT.finditer(run) if not (at["off"] and _STRICT.search(run, at.end()))]
+def leaving(text: str) -> list[Step]:
+    """The commands with which a shell that reads a text is left with success, or heeds no failure up to its end."""
+    return _leaving(steps(text))
 
 
-def _run(text: str) -> str:
-    """What of a file is run as it is read: without functions that it does not call, and with plain words as a shell
-    has them (`ex"it"`)."""
-    text = _QUOTED.sub(r"\2", _REMARK.sub("", text))
-    if len(text) > _LARGEST:
-        return text
-    bodies = {one[1] or one[2]: one[3] for one in _BODY.finditer(text)}
-    text = _BODY.sub("\n", text)
-    while called := [name for name in bodies if name in text]:
-        text = "\n".join((text, *map(bodies.pop, called)))
-    return text
+def replaced(text: str) -> set[str]:
+    """The programs and builtins that checks are made of, and in whose place a shell that reads a text runs another."""
+    return _replaced(text, steps(text))
+
+
+def _leaving(run: list[Step]) -> list[Step]:
+    found, on_surely, on = [], set[str](), set[str]()
+    for step in reversed(run):
+        if _leaves(step) or _set(step, "+") - (on_surely if step.when.sure else on):
+            found.append(step)
+        switched = _set(step, "-")
+        on |= switched
+        on_surely |= switched if step.when.sure else set()
+    return found[::-1]
+
+
+def _set(step: Step, sign: str) -> set[str]:
+    """The options of `_HEEDING` that a step sets (`-`) or takes back (`+`)."""
+    match step.words:
+        case ("set", *told):
+            words = [*takewhile(lambda word: word != "--", (word or "" for word in told))]
+        case ("shopt", *told):
+            back = any(word and word.startswith("-") and "u" in word for word in told)
+            return {name for name in _HEEDING if name in told and back is (sign == "+")}
+        case _:
+            return set()
+    named = {name for flags, name in pairwise([*words, ""]) if flags.startswith(sign) and flags.endswith("o")}
+    short = any(flags.startswith(sign) and "e" in flags and flags[1:2] != sign for flags in words)
+    return {*(named & _HEEDING), *(("errexit",) if short else ())}
+
+
+def _leaves(step: Step) -> bool:
+    match step.words:
+        case ("exit", *told):
+            return _succeeds(told, step.when)
+        case ("exec", program, *_):
+            return step.when.sure or (program in _NOTHING and not step.when.asked)
+        case ("trap", str(action), *signals) if not _ENDS.isdisjoint(signals):
+            return "$?" not in action and any(one.words[1:] and _leaves(one) for one in steps(action))
+    return False
+
+
+def _succeeds(status: Sequence[str | None], when: When) -> bool:
+    """Whether `exit` with a status, or with none, may let a check off that would go on or fail without it."""
+    if when.asked:
+        return False
+    if not status:
+        return not when.failing
+    if status[0] is None:
+        return when.sure
+    return not status[0].isdecimal() or int(status[0]) % 256 == 0
+
+
+def _goes_on(step: Step) -> bool:
+    return step.words[0] in (None, "eval", "source", ".")
+
+
+def _replaced(text: str, run: list[Step]) -> set[str]:
+    names = {one or other for one, other in _FUNCTION.findall(text)}
+    for step in run:
+        match step.words:
+            case ("alias" | "enable" | "hash", *told):
+                names |= {word.partition("=")[0] for word in told if word}
+    return {name for name in names if is_program(name) or name in _BUILT_IN}
