@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language
@@ -56,10 +57,21 @@ def _python(path: str, name: str, one: str, failed: Collection[str]) -> Failing:
 
 def _script(path: str, name: str, one: str, failed: Collection[str]) -> Failing:
     file, _, inside = one.partition("::")
-    title = "".join(f".*{re.escape(part)}" for part in _HOLES.split(name)).removeprefix(".*")
-    title = title if _HOLES.split(name)[-1] else f"{title}.*"
-    same = re.fullmatch(rf"(?:.* > )?{title}", inside, re.DOTALL) is not None
-    return _as(_same_path(path, file), inside, same)
+    here = _same_path(path, file)
+    return _as(here, inside, here and _title(name).fullmatch(inside) is not None)
+
+
+@lru_cache(4_096)
+def ending(name: str) -> str:
+    """What the id of a test of this name in a script ends with, whatever its row."""
+    return _HOLES.split(name)[-1]
+
+
+@lru_cache(4_096)
+def _title(name: str) -> re.Pattern[str]:
+    """What the id of a test of this name ends with."""
+    parts = [re.escape(part) for part in _HOLES.split(name)]
+    return re.compile(rf"(?:.* > )?{'.*'.join(parts) or '.*'}", re.DOTALL)
 
 
 def _go(path: str, name: str, one: str, failed: Collection[str]) -> Failing:

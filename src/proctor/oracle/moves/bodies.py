@@ -88,6 +88,11 @@ class Module:
     beside: tuple[Beside, ...] = ()
 
     @cached_property
+    def has(self) -> frozenset[Pieces]:
+        """What stands beside the tests, each by itself."""
+        return frozenset(one.pieces for one in self.beside)
+
+    @cached_property
     def shapes(self) -> dict[int, list[Beside]]:
         """What stands beside the tests, by its shape."""
         found: dict[int, list[Beside]] = {}

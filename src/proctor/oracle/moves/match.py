@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from proctor.oracle.gaming.change import Language, language_of
-from proctor.oracle.gaming.failed import Failing, failing
+from proctor.oracle.gaming.failed import Failing, ending, failing
 from proctor.oracle.gaming.tokens import lexed
 from proctor.oracle.moves import python, rust, scripts, uses
 from proctor.oracle.moves.bodies import NAME, SIGN, TARGET, VALUE, Beside, Module, Pieces, Statement, Test
@@ -151,6 +152,8 @@ def _is_of(test: Test, id: str, tree: Tree) -> bool:
         package, _, inside = id.partition("::")
         here = tree.go_package(test.path) == package
         return here and (not inside or inside.partition("/")[0] == test.region.name)
+    if test.region.language is Language.SCRIPT and "::" in id and not id.endswith(ending(test.region.name)):
+        return False
     return failing(test.path, test.region, (id,)) is not Failing.NO
 
 
@@ -271,19 +274,16 @@ def _is_seen(old: Test, new: Test, move: Move) -> bool:
 def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was: Mapping[str, Module]) -> bool:
     """Whether nothing beside a test makes another one of it, and nothing is gone that it needs."""
     names = known.beside()
-    had = {beside.pieces for beside in module.beside}
     own, used = set(one.test.region.name.split(".")), {*one.test.words, *one.test.leans}
-    spare, kept, frail = [], list[Beside](), set[str]()
-    for new in one.module.beside:
-        if new.pieces in had or any(
-            names.copy().are_same(beside.pieces, new.pieces) for beside in module.shapes.get(new.shape, ())
-        ):
-            used |= new.words if not new.test else set()
-            frail |= new.gives if new.frail else set()
-            kept += [new] if not new.test else []
-        else:
-            spare.append(new)
-    stood = {beside.pieces for one in was.values() for beside in one.beside}
+    same, others = _held_against(one.module, module)
+    kept, spare = [*same], list[Beside]()
+    for new in others:
+        alike = module.shapes.get(new.shape, ())
+        is_alike = any(names.copy().are_same(beside.pieces, new.pieces) for beside in alike)
+        (kept if is_alike else spare).append(new)
+    frail = {name for new in kept if new.frail for name in new.gives}
+    kept = [new for new in kept if not new.test]
+    used.update(*(new.words for new in kept))
     frail &= used
     frail |= {name for new in (kept if frail else ()) if uses.is_handing_out(new, frail) for name in new.gives}
     values, calls = uses.asked(one.test)
@@ -294,9 +294,17 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
         bent = new.words & frail or any(what in values and by not in calls for what, by in uses.handed(new))
         is_plain = new.plain and (new.test == one.test.region.name or not bent)
         hides = new.gives & (used if new.test and one.test.region.name.startswith(new.test) else used | own)
-        return not hides and (is_plain or (new.pieces in stood and bool(new.test or not new.words & used)))
+        stood = any(new.pieces in one.has for one in was.values())
+        return not hides and (is_plain or (stood and bool(new.test or not new.words & used)))
 
     return all(map(is_harmless, spare)) and _has_all(old, module, one.module, names)
+
+
+@lru_cache(256)
+def _held_against(now: Module, was: Module) -> tuple[list[Beside], list[Beside]]:
+    """What stands beside the tests of a file as it did in another, without its plain tests; and what else does."""
+    same = [one for one in now.beside if (not one.test or one.frail) and one.pieces in was.has]
+    return same, [one for one in now.beside if one.pieces not in was.has]
 
 
 def _is_said(names: Collection[str], path: str, tree: Tree) -> bool:
@@ -316,9 +324,9 @@ def _has_all(old: Test, was: Module, now: Module, names: _Names) -> bool:
     wanted = old.words | old.leans
     while more := {word for one in beside if one.gives & wanted for word in one.words} - wanted:
         wanted = wanted | more
-    has = {one.pieces for one in now.beside}
     return all(
-        one.pieces in has or any(names.copy().are_same(one.pieces, new.pieces) for new in now.shapes.get(one.shape, ()))
+        one.pieces in now.has
+        or any(names.copy().are_same(one.pieces, new.pieces) for new in now.shapes.get(one.shape, ()))
         for one in beside
         if one.hook or one.gives & wanted
     )
