@@ -110,13 +110,14 @@ class Recorder:
         are plugins that checks name, as paths without a suffix."""
         queue = [item for item in self.plain() if item.path.endswith((".py", ".toml", ".ini", ".cfg"))]
         texts = {item.path: self.text(item).decode(errors="replace") for item in queue}
-        tried = {one for path, text in texts.items() for one in supports.standing(path, supports.tried(text))}
+        rests = {path: supports.rests_on(path, text) for path, text in texts.items()}
+        tried = {place for path, (_, modules) in rests.items() for place in supports.standing(path, modules)}
         plugins = supports.standing("", named)
         while queue:
             item = queue.pop()
             text = texts.get(item.path) or self.text(item).decode(errors="replace")
             plugins |= supports.standing(item.path, supports.of_settings(item.path, text))
-            imported = supports.imported(item.path, text) if item.path.endswith(".py") else set()
+            imported, _ = rests.get(item.path) or supports.rests_on(item.path, text)
             found = supports.standing(item.path, imported) - tried
             for place in sorted(plugins | found):
                 if place in self.items or is_within(place, {*discovery.OWN, *ignored}):

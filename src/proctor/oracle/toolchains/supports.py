@@ -73,23 +73,28 @@ def of_settings(path: str, text: str) -> set[str]:
     return _paths(found)
 
 
-def imported(path: str, text: str) -> set[str]:
-    """The modules that a test, or a module that supports tests, has classes to derive from or assertions of, as paths
-    without a suffix; of a `conftest.py` all that it imports. They support tests if they hold such (`is_support`)."""
-    if path.rpartition("/")[2] == "conftest.py":
-        return {module for module, _ in taken_in(text) if _is_own(module)}
-    told = [] if _TRIES.search(text) else set(_ASSERTS.findall(text)) - _raising(text)
-    used = [part.strip() for bases in _DERIVES.findall(text) for part in bases.split(",")] + sorted(told)
-    roots = {name.partition(".")[0] for name in used} - _KNOWN
-    return {module for module, names in taken_in(text) if roots & names} if roots else set()
-
-
-def tried(text: str) -> set[str]:
-    """The modules whose assertions a test tries, as paths without a suffix: these are the work."""
+def rests_on(path: str, text: str) -> tuple[set[str], set[str]]:
+    """The modules that a test, or a module that supports tests, has classes to derive from or assertions of (of a
+    `conftest.py` all that it imports), which support tests if they hold such (`is_support`); and those whose assertions
+    it tries, which are the work. Paths without a suffix."""
+    if not path.endswith(".py"):
+        return set(), set()
+    given = list(taken_in(text))
     if _TRIES.search(text):
-        return {module for module, _ in taken_in(text)}
-    roots = {name.partition(".")[0] for name in _raising(text)} - _KNOWN
-    return {module for module, names in taken_in(text) if roots & names} if roots else set()
+        asserts, tried = set[str](), {module for module, _ in given}
+    else:
+        raising = _raising(text)
+        asserts, tried = set(_ASSERTS.findall(text)) - raising, _giving(given, raising)
+    if path.rpartition("/")[2] == "conftest.py":
+        return {module for module, _ in given if _is_own(module)}, tried
+    bases = {part.strip() for listed in _DERIVES.findall(text) for part in listed.split(",")}
+    return _giving(given, bases | asserts), tried
+
+
+def _giving(given: Iterable[tuple[str, Collection[str]]], used: Iterable[str]) -> set[str]:
+    """The modules of which some of the names are that are used, as written."""
+    roots = {name.partition(".")[0] for name in used} - _KNOWN
+    return {module for module, names in given if not roots.isdisjoint(names)}
 
 
 def standing(path: str, modules: Iterable[str]) -> set[str]:
@@ -139,21 +144,23 @@ def is_same(before: bytes, after: bytes) -> bool:
 def _raising(text: str) -> set[str]:
     """The assertions that a test wants to see raise, as written: `with raises(ValueError): assert_valid(-1)`."""
     found: set[str] = set()
-    for node in ast.walk(ast.Module(_body(text.encode()) or [], [])) if _RAISES.search(text) else ():
+    for node in ast.walk(ast.Module(_parsed(text) or [], [])) if _RAISES.search(text) else ():
         match node:
             case ast.With(items, body) | ast.AsyncWith(items, body):
-                if any(_RAISES.match(f"{_last(item.context_expr).removeprefix('assert')}(") for item in items):
-                    found |= {
-                        ast.unparse(one.func) for part in body for one in ast.walk(part) if isinstance(one, ast.Call)
-                    }
-            case ast.Call(func, args) if _RAISES.match(f"{_last(func).removeprefix('assert')}("):
-                found |= {
-                    ast.unparse(one)
-                    for arg in args
-                    for one in ast.walk(arg)
-                    if isinstance(one, ast.Name | ast.Attribute)
-                }
-    return {name for name in found if name.rpartition(".")[2].lower().startswith("assert")}
+                if any(_is_raising(item.context_expr) for item in items):
+                    calls = (one for part in body for one in ast.walk(part) if isinstance(one, ast.Call))
+                    found |= {ast.unparse(one.func) for one in calls if _asserts(one.func)}
+            case ast.Call(func, args) if _is_raising(func):
+                found |= {ast.unparse(one) for arg in args for one in ast.walk(arg) if _asserts(one)}
+    return found
+
+
+def _is_raising(node: ast.expr) -> bool:
+    return bool(_RAISES.match(f"{_last(node).removeprefix('assert')}("))
+
+
+def _asserts(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and _last(node).lower().startswith("assert")
 
 
 def _paths(names: Iterable[str]) -> set[str]:
@@ -165,11 +172,16 @@ def _is_own(module: str) -> bool:
     return not module.lstrip("./").startswith(("pytest", "_pytest"))
 
 
-def _body(source: bytes) -> list[ast.stmt] | None:
+def _parsed(source: str | bytes) -> list[ast.stmt] | None:
     try:
-        body = ast.parse(source).body if len(source) <= _LARGEST else None
+        return ast.parse(source).body if len(source) <= _LARGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _body(source: bytes) -> list[ast.stmt] | None:
+    """What a module says at its top, without what does nothing: documentation and plain annotations."""
+    body = _parsed(source)
     for node in ast.walk(ast.Module(body or [], [])):
         if isinstance(node, _Function | ast.ClassDef) and _is_text(node.body[0]):
             node.body[0] = ast.Pass()
