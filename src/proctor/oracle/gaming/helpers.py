@@ -8,25 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 
 from proctor.oracle.gaming import pyasserts
-from proctor.oracle.gaming.change import Change, Found, Language, found, tests_in
+from proctor.oracle.gaming.bodies import helpers, leaves_early, may_fail, titled
+from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.imports import usual
-from proctor.oracle.gaming.lines import blocks, leaves_early, outermost, titled
 from proctor.oracle.gaming.patterns import CHECKS, HEAD
 from proctor.oracle.gaming.syntax import Function, called, functions, parsed, shape, walk
 from proctor.words import Gaming, Weight
 
-_WORD = r"[\w$]{1,60}"
-_HEADS = {
-    Language.SCRIPT: re.compile(
-        rf"^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?function\s*\*?\s*({_WORD})\s*\("
-        rf"|^\s*(?:export\s+)?(?:(?:const|let|var)\s+|(?:module\.)?exports\.)({_WORD})\s*=\s*"
-        rf"(?:async\s*)?(?:function\b|\([^()]{{0,200}}\)\s*(?::[^=]{{1,60}})?=>|{_WORD}\s*=>)"
-    ),
-    Language.GO: re.compile(rf"^func\s+(?:\([^()]{{1,100}}\)\s*)?({_WORD})\s*[(\[]"),
-    Language.RUST: re.compile(
-        rf"^\s*(?:pub(?:\([^()]{{1,40}}\))?\s+)?(?:async\s+)?fn\s+({_WORD})\s*[(<]|^\s*macro_rules!\s*({_WORD})"
-    ),
-}
 _INSIDE = re.compile(r"^\s*#\[cfg\(test\)\]|^func\s[^\n]{0,200}\btesting\.(?:T|B|TB)\b", re.MULTILINE)
 """What stands for tests among sources."""
 _THROWS = re.compile(r"\bif\s*\([^;{}]{0,200}[!=]==?[^;{}]{0,200}\)\s*\{?\s*throw\b")
@@ -45,7 +33,7 @@ def look(changes: Sequence[Change], tests: Mapping[str, str]) -> Iterator[Found]
     asked = {called(part) for check in checks for part in walk(check) if part is not check}
     for change in python:
         yield from _python(change, used, asked, more if change.is_test else more + _more(change))
-    others = [one for one in known if one.language in _HEADS and (one.is_test or _INSIDE.search(one.after or ""))]
+    others = [one for one in known if one.language in HEAD and (one.is_test or _INSIDE.search(one.after or ""))]
     more = sum(map(_gains, others))
     for change in others:
         yield from _lines(change, more)
@@ -110,13 +98,14 @@ def _weighed(node: Function) -> set[str]:
 
 
 def _lines(change: Change, more: int) -> Iterator[Found]:
-    old, new = _helpers(change, change.before), _helpers(change, change.after)
+    old, new = helpers(change, change.before), helpers(change, change.after)
+    before, after = _fails(change, change.before), _fails(change, change.after)
     checks = CHECKS[change.language]
     for name in old.keys() & new.keys():
         (_, had), (line, has) = old[name], new[name]
         if checks.search(had) and not leaves_early(had, checks) and leaves_early(has, checks):
             yield found(change, Gaming.ASSERTION, Weight.TAMPERING, line, f"{name} leaves before what it asserts")
-        elif more < 0 and _fails(had, change) and not _fails(has, change):
+        elif more < 0 and before(had) and not after(has):
             calls = {*re.findall(r"(\w+)!?\s*\(", has)} - {*re.findall(r"(\w+)!?\s*\(", had)}
             weight = Weight.SUSPICION if calls else Weight.TAMPERING
             yield found(change, Gaming.ASSERTION, weight, line, f"{name} {_NO_MORE}")
@@ -125,28 +114,15 @@ def _lines(change: Change, more: int) -> Iterator[Found]:
 def _gains(change: Change) -> int:
     """The same of a file in another language."""
     was, now = (
-        titled(change, usual(text or "", change.language).splitlines()) | _helpers(change, text)
+        {name: fails(body) for name, (_, body) in (titled(change, lines) | helpers(change, text)).items()}
         for text in (change.before, change.after)
+        for fails, lines in [(_fails(change, text), usual(text or "", change.language).splitlines())]
     )
-    return sum(_fails(now[name][1], change) - _fails(was[name][1], change) for name in was.keys() & now.keys())
+    return sum(now[name] - was[name] for name in was.keys() & now.keys())
 
 
-def _fails(body: str, change: Change) -> int:
-    """How often a function may fail on purpose."""
-    throws = _THROWS.findall(body) if change.language is Language.SCRIPT else ()
-    return len(CHECKS[change.language].findall(body)) + len(throws)
-
-
-def _helpers(change: Change, text: str | None) -> dict[str, tuple[int, str]]:
-    """The functions of a test file that are no tests: where each begins, and what it says below its name."""
-
-    def begins(line: str) -> tuple[str, str] | None:
-        if change.language is not Language.RUST and HEAD[change.language].match(line):
-            return "", line
-        match = _HEADS[change.language].match(line)
-        return (next(filter(None, match.groups())), line[match.end() :]) if match else None
-
-    lines = usual(text or "", change.language).splitlines()
-    lines = list(outermost(lines)) if change.language is Language.RUST else lines
-    inside = tests_in(text or "", change.language)
-    return blocks(((n, line) for n, line in enumerate(lines, 1) if not inside or change.is_test or n in inside), begins)
+def _fails(change: Change, text: str | None) -> Callable[[str], int]:
+    """The same as `may_fail`, with what a script throws on a condition."""
+    fails = may_fail(change, text)
+    throws = _THROWS if change.language is Language.SCRIPT else None
+    return lambda body: fails(body) + (len(throws.findall(body)) if throws else 0)

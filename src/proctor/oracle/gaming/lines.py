@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator
 
 from proctor.oracle.gaming import subjects
+from proctor.oracle.gaming.bodies import leaves_early, may_fail, titled
 from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed, tests_in
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.moved import Moved
@@ -48,7 +48,6 @@ _HEADER = 40
 """Lines in which a Go file says what it is built for."""
 _RETURNS = re.compile(r"(?:^|[\s{)])return\s*(?:;|\}|$)")
 _WHERE = re.compile(r"\b(?:platform|GOOS|GOARCH|Short|Getenv|LookupEnv|env|LookPath|version|cfg)\b|[sS]kip")
-_MARKS = re.compile(r"#\[(?:\w+::)?test\b|#\[rstest|#\[test_case")
 _EACH = re.compile(r"\bfor\b|forEach|\.each\b")
 _HERE = re.compile(rf"{sys.platform}|unix|amd64|arm64|cgo|gc|go1\.\d+|!\s*\w+")
 
@@ -245,11 +244,12 @@ def _blocks(change: Change, moved: Moved) -> Iterator[Found]:
     was, now = (usual(text or "", change.language).splitlines() for text in (change.before, change.after))
     old, new = titled(change, was), titled(change, now)
     checks = CHECKS[change.language]
+    before, after = may_fail(change, change.before), may_fail(change, change.after)
     total = sum(len(checks.findall(text)) for text in now) - sum(len(checks.findall(text)) for text in was)
     for name, (line, body) in new.items():
         if name not in old:
             continue
-        had, has = (len(checks.findall(text)) for text in (old[name][1], body))
+        had, has = before(old[name][1]), after(body)
         yield from _early(change, name, old[name][1], new[name])
         if had and not has:
             if any("should_panic" in text for text in change.new[max(0, line - 1 - _NEAR) : line - 1]):
@@ -288,70 +288,9 @@ def _early(change: Change, name: str, was: str, now: tuple[int, str]) -> Iterato
         yield found(change, Gaming.ASSERTION, W, line, f"{name} may leave before what it asserts")
 
 
-def leaves_early(body: str, checks: re.Pattern[str]) -> bool:
-    """Whether a test returns, on no condition, before the first thing that can fail."""
-    lines = [line.strip() for line in body.splitlines() if line.strip()]
-    for above, line in pairwise(lines):
-        if checks.search(line):
-            return False
-        if re.fullmatch(r"return;?", line) and (above is lines[0] or not re.search(r"[{:]$", above)):
-            return True
-    return False
-
-
 def _turns_back(body: str, checks: re.Pattern[str]) -> int:
     """How often a test may return before the first thing that can fail, but for where it runs."""
     first = checks.search(body)
     lines = body[: first.end() if first else 0].splitlines()
     back = [at for at, line in enumerate(lines) if _RETURNS.search(line)]
     return sum(not any(_WHERE.search(line) for line in lines[max(0, at - _NEAR) : at + 1]) for at in back)
-
-
-def titled(change: Change, lines: list[str]) -> dict[str, tuple[int, str]]:
-    """The tests of a file by title: where each begins, and its text up to the next."""
-    marked = change.language is not R
-
-    def begins(line: str) -> tuple[str, str] | None:
-        nonlocal marked
-        marked = marked or bool(_MARKS.search(line))
-        if not (match := HEAD[change.language].match(line)):
-            return None
-        name, marked = str(match[2]) if marked else "", change.language is not R
-        return name, line
-
-    return blocks(enumerate(outermost(lines) if change.language is R else lines, 1), begins)
-
-
-def outermost(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of Rust without the heads of functions that stand in functions: these are part of the outer ones."""
-    depth = -1
-    for line in lines:
-        inner = len(line) - len(line.lstrip())
-        if depth >= 0 and inner > depth and HEAD[R].match(line[:1_000]):
-            yield line[:inner]
-            continue
-        if HEAD[R].match(line[:1_000]) and not line.rstrip().endswith(("}", ";")):
-            depth = inner
-        elif inner <= depth and line[inner : inner + 1] == "}":
-            depth = -1
-        yield line
-
-
-def blocks(
-    lines: Iterable[tuple[int, str]], begins: Callable[[str], tuple[str, str] | None]
-) -> dict[str, tuple[int, str]]:
-    """Parts of a file by name: where each begins, and its text up to the next, comments left out. `begins` says of a
-    line that begins one the name, "" if it is not asked for, and what counts of the line."""
-    known: dict[str, tuple[int, str]] = {}
-    name, start, body = "", 0, list[str]()
-    for number, whole in lines:
-        line = whole[:1_000]
-        if (head := begins(line)) is not None:
-            if name:
-                known.setdefault(name, (start, "\n".join(body)))
-            (name, line), start, body = head, number, []
-        if not COMMENT.match(line):
-            body.append(line)
-    if name:
-        known.setdefault(name, (start, "\n".join(body)))
-    return known
