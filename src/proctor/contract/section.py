@@ -8,4 +8,4 @@ from pydantic import BaseModel, ConfigDict
 class Section(BaseModel):
     """Base of all sections: unknown keys are refused, values do not change."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
