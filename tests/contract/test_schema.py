@@ -81,3 +81,9 @@ def test_the_least_of_a_limit_is_told_to_editors() -> None:
         {"type": "number", "minimum": 64 << 20, "maximum": 1 << 50},
     ]
     assert limits["processes"]["anyOf"][1]["minimum"] == 16
+
+
+def test_keys_say_what_they_are_for() -> None:
+    sections = schema()["$defs"]
+    assert sections["Budget"]["properties"]["elapsed"]["description"] == "Calendar time."
+    assert sections["Check"]["properties"]["schema"]["description"] == "JSON that a schema describes."
