@@ -35,7 +35,7 @@ from proctor.journal.events import (
     kind_of,
 )
 from proctor.progress.fingerprint import failure
-from proctor.progress.memory import COUNTED, RING, Memory, memory_from, observe
+from proctor.progress.memory import COUNTED, RING, Memory, in_vain, memory_from, observe
 from proctor.progress.plateau import Signal, Spent, rows, standing, would_stall
 from proctor.words import (
     Dimension,
@@ -323,6 +323,20 @@ def test_ever_fewer_failures_are_an_advance_however_small_the_changes_become() -
     session.baseline("20", ids)
     for left in range(19, 0, -1):
         assert session.iteration(str(left), lines=left * 3, failing=ids[:left]) == []
+
+
+def test_iterations_are_in_vain_since_fewer_failed_than_ever_before() -> None:
+    session = Session()
+    session.baseline("3", ["a", "b", "c"])
+    seen = []
+    for failing in (["a", "b"], ["a", "b"], ["a"], ["a", "b"], ["b"], ["a", "b", "c"]):
+        session.iteration(" ".join(failing), failing=failing)
+        seen.append(in_vain(session.memory, 1, ()))
+    assert seen == [0, 1, 0, 1, 2, 3]
+    session.iteration("a", failing=["a"], how=IterationEnd.INTERRUPTED)
+    session.iteration(verdict=Verdict.INFRA)
+    assert in_vain(session.memory, 1, {IterationEnd.INTERRUPTED}) == 3
+    assert in_vain(session.memory, 2, ()) == 0
 
 
 def test_failures_beyond_those_that_a_row_names_are_counted_too() -> None:

@@ -20,7 +20,7 @@ _SOFT = {
     AtSoft.CHEAPER_MODEL: "the cheaper model works",
 }
 _FAILED = {
-    OnFailed.KEEP: "After a failed verdict the tree stays; after a second one, or tampering, it goes back.",
+    OnFailed.KEEP: "After a failed verdict the tree stays; after a second one no better, or tampering, it goes back.",
     OnFailed.ROLLBACK: "After a failed verdict the tree goes back at once.",
     OnFailed.NEVER: "After a failed verdict the tree stays, always.",
 }

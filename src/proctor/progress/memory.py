@@ -13,8 +13,9 @@ that is no longer selected (`blocked`, `review`) leave with it. Nothing that a w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
+from itertools import takewhile
 
 import msgspec
 from msgspec.structs import replace
@@ -153,6 +154,13 @@ class Memory(msgspec.Struct, frozen=True):
     def nudged(self, rule: Rule, task: TaskId, before: int) -> Nudge | None:
         """The first nudge about this rule and task that an iteration of this number was told of."""
         return next((n for n in self.nudges if (n.rule, n.task) == (rule, task) and n.iteration < before), None)
+
+
+def in_vain(memory: Memory, task: TaskId, but: Collection[IterationEnd]) -> int:
+    """How many of a task's iterations failed since the last one after which fewer of its tests failed than ever before;
+    those that ended in one of the ways of `but` do not count."""
+    since = takewhile(lambda one: not one.fewer, reversed([one for one in memory.iterations if one.task == task]))
+    return sum(one.verdict not in (None, *NO_FAILURE) and one.how not in but for one in since)
 
 
 def memory_from(events: Iterable[Event]) -> Memory:

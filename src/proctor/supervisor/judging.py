@@ -23,6 +23,7 @@ from proctor.oracle.check import Judgement, compare, judge, load_judgement
 from proctor.oracle.moves.ask import Moves
 from proctor.oracle.toolchains import commands
 from proctor.progress import fingerprint
+from proctor.progress.memory import in_vain
 from proctor.supervisor import policies
 from proctor.supervisor.act import Acted
 from proctor.supervisor.session import Interrupted, Session
@@ -32,7 +33,8 @@ from proctor.words import AtSoft, CheckpointKind, IterationEnd, Phase, TaskStatu
 from proctor.workspace import files
 
 GO_BACK_AFTER = 2
-"""Failed verdicts after which `on_failed: keep` takes the tree back; what was cut short is not among them."""
+"""Failed verdicts after which `on_failed: keep` takes the tree back; what was cut short is not among them, nor what led
+to fewer failing tests than ever before."""
 _NOT_FOUND = re.compile(r"exit code 12[67]\b")
 """By the shells' convention: a program that is not there, or that is none."""
 BENCH = "bench"
@@ -325,8 +327,8 @@ async def go_back(s: Session, acted: Acted, task: TaskState, judgement: Judgemen
         return
     if judgement.verdict is Verdict.INFRA:
         return
-    own = acted.ended.how not in CUT_SHORT
-    again = own and bool(task.failed) and task.failed % GO_BACK_AFTER == 0
+    failed = in_vain(s.memory(), task.id, CUT_SHORT) if acted.ended.how not in CUT_SHORT else 0
+    again = failed > 0 and failed % GO_BACK_AFTER == 0
     if rule == "rollback" or s.state.tampered_in == acted.iteration or again:
         good = s.state.checkpoint(s.state.good)
         assert good is not None
