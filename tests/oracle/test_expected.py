@@ -165,3 +165,38 @@ def test_a_failing_test_may_be_laid_out_and_said_otherwise_and_may_want_nothing_
 def test_a_test_file_made_of_more_pieces_than_are_read_is_said_to_be() -> None:
     (one,) = look([Change("m_test.go", GO_TEST, "package m\n" + "//\n" * 90_000 + GO_TEST)])
     assert (one.kind, one.weight) == (Gaming.UNREAD, Weight.SUSPICION)
+
+
+SNAP = "// Jest Snapshot v1\n\nexports[`{} 1`] = `Hi Ada`;\n"
+AMBER = "# name: {}\n  'Hi Ada'\n# ---\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "one", "is_of"),
+    [
+        ("src/__snapshots__/card.test.js.snap", SNAP.format("card"), "src/card.test.js::greets", False),
+        ("src/__snapshots__/card.test.js.snap", SNAP.format("card"), "src/card.test.js::card", True),
+        ("src/__snapshots__/card.test.js.snap", SNAP.format("card"), "src/card.test.js", False),
+        ("src/__snapshots__/card.test.js.snap", SNAP.format("card"), "src/card.test.js::card greets", False),
+        ("src/__snapshots__/card.test.js.snap", SNAP.format("card greets"), "src/card.test.js::card > greets", True),
+        ("src/__snapshots__/card.test.js.snap", SNAP.format("grüßt"), "src/card.test.js::grüßt", True),
+        ("tests/__snapshots__/test_card.ambr", AMBER.format("test_card"), "tests/test_card.py::test_hi", False),
+        ("tests/__snapshots__/test_card.ambr", AMBER.format("test_hi[a]"), "tests/test_card.py::test_hi[a]", True),
+        ("tests/card.golden", "Hi Ada\n", "tests/test_card.py::test_greets", False),
+        ("tests/card.golden", "Hi Ada\n", "tests/test_page.py::test_card_greets", True),
+        ("tests/card.golden", "Hi Ada\n", "tests/test_card.py::test_card_greets", True),
+        ("tests/card.golden", "Hi Ada\n", "tests.test_card.TestPage.test_greets", False),
+        ("tests/card.golden", "Hi Ada\n", "tests.test_page.TestPage.test_card", True),
+        ("render/testdata/render.golden", "Hi Ada\n", "example.com/render::TestHello", False),
+        ("render/testdata/ada.golden", "Hi Ada\n", "example.com/render::TestHello/ada", True),
+        ("tests/snapshots/t__adds.snap", "---\nsource: t.rs\n---\nHi Ada\n", "my-sums/t::adds", True),
+        ("tests/snapshots/t__adds.snap", "---\nsource: t.rs\n---\nHi Ada\n", "my-sums/t::shows", False),
+    ],
+)
+def test_a_snapshot_is_of_the_test_that_is_called_so_and_not_of_all_in_a_file_called_so(
+    path: str, text: str, one: str, is_of: bool
+) -> None:
+    found = [*look([Change(path, text, text.replace("Hi", "Hello"))], failed=[one])]
+    assert [one.weight for one in found] == [Weight.TAMPERING if is_of else Weight.SUSPICION]
+    if not is_of:
+        assert not [*look([Change(path, text, text.replace("Hi", "Hello"))], told=["Say 'Hello'."], failed=[one])]

@@ -22,6 +22,8 @@ _AMBER = re.compile(r"^# name: (.+)\n((?:(?!# ---).*\n)*)", re.MULTILINE)
 _ASKS = re.compile(r"^(\s*)>>> (.*)$")
 _MORE = re.compile(r"^\s*\.\.\. ?(.*)$")
 _OWNER = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)")
+_METHOD = re.compile(r"([\w.]+)\.[A-Z_]\w*\.\w+")
+"""An id of `unittest`: a module, a class and a method."""
 _LINES = 200
 _SHOWN = 60
 _ENDS = re.compile(r"^\s*>>>|^\s*(?:\"\"\"|''')|.*(?:\"\"\"|''')$")
@@ -54,7 +56,7 @@ def look(changes: Sequence[Change], failed: Collection[str], is_fair: Callable[[
         for name in was.keys() & now.keys():
             if was[name].split() == now[name].split():
                 continue
-            bad = any(_is_of(name or PurePosixPath(change.path).stem, one) for one in failed)
+            bad = any(_is_of(name, change.path, one) for one in failed)
             if not bad and is_fair(was[name], now[name]):
                 continue
             weight = Weight.TAMPERING if bad else Weight.SUSPICION
@@ -87,13 +89,23 @@ def _entries(path: str, text: str) -> dict[str, str]:
     return {"": text}
 
 
-def _is_of(name: str, one: str) -> bool:
-    """Whether an id is that of a test whose snapshot or golden file has this name."""
+def _is_of(name: str, path: str, one: str) -> bool:
+    """Whether an id is that of the test whose snapshot has this name or, without one, by which a golden file is called.
 
-    def plain(text: str) -> str:
-        return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
+    What stands before the test itself, a file or a module, is of all its tests: it may be part of a name (`t__adds` of
+    `my-sums/t::adds`), and is none alone. Of an id that is nothing but a file all of it counts.
+    """
+    place, mark, _ = one.partition("::")
+    method = _METHOD.fullmatch(one)
+    place = place if mark else method[1] if method else ""
+    said, known = f" {_plain(name or PurePosixPath(path).stem)} ", f" {_plain(one)} "
+    at = known.rfind(said)
+    is_whole = at >= 0 and (not name or known.endswith(said))
+    return is_whole and (not place or at + len(said) > len(f" {_plain(place)} "))
 
-    return f" {plain(name)} " in f" {plain(one)} "
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text.lower()).strip()
 
 
 @lru_cache(maxsize=64)
