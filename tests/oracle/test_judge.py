@@ -25,6 +25,15 @@ def python(code: str) -> tuple[str, ...]:
     return (sys.executable, "-c", code)
 
 
+@pytest.mark.parametrize("name", ["py", "iniconfig", "pluggy"])
+def test_a_folder_called_like_a_module_of_the_runner_s_stands_behind_it(project: Project, name: str) -> None:
+    project.write(f"{name}/low.py", "def low(a, b):\n    return min(a, b)\n")
+    project.write(f"{name}/test_low.py", "from low import low\n\n\ndef test_low():\n    assert low(2, 1) == 1\n")
+    project.freeze(f"{name}/test_low.py")
+    judgement = project.judge([sys.executable, "-m", "pytest", "-q", name])
+    assert judgement.verdict is Verdict.PASSED, project.log(judgement)
+
+
 def test_a_command_passes_by_its_exit_code_and_the_expected_text(project: Project) -> None:
     say = python("print('all 16 ported')")
     assert project.judge(say).reason == "exit code 0"

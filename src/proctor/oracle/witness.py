@@ -181,7 +181,7 @@ class Apart:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if path is not None or name not in self._own or name in sys.builtin_module_names:
             return None
-        return PathFinder.find_spec(name, self._lead)
+        return PathFinder.find_spec(name, [*self._lead, *self._rest])  # a mere folder stands behind a module
 
     def enter(self) -> None:
         """Lets the workspace come first, as `python -m` does, also where something of the same name was needed."""
