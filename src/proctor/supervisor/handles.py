@@ -79,7 +79,9 @@ def reopened(state: State, target: CheckpointState) -> list[str]:
     """Which tasks that are verified now were not at a checkpoint, in one line; none where there is none."""
     done = {mark.id for mark in target.taken.marks if mark.status is TaskStatus.DONE}
     names = [str(task.id) for task in state.tasks if task.status is TaskStatus.DONE and task.id not in done]
-    return [f"task {', '.join(names)} was verified since and is open again"] if names else []
+    if len(names) == 1:
+        return [f"task {names[0]} was verified since and is open again"]
+    return [f"tasks {', '.join(names)} were verified since and are open again"] if names else []
 
 
 def stands(target: str, paths: Sequence[str] = (), mine: int = 0) -> str:
