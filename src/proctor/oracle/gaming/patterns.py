@@ -17,9 +17,16 @@ _CALLED = "the code looks whether a test calls it"
 _READS = "the code reads its tests"
 _CALLER = "the code reads the source of what calls it"
 _CHOOSES = "the code says which tests are run"
+_STARTED = "the code asks who runs it"
 _LEAVES = "the run is left with success"
 _AGREES = "it gives one answer, whatever it is compared with"
 _HOLDS = "an assertion that cannot fail"
+_SET = r"(?:JEST_WORKER_ID|VITEST(?:_\w+)?|MOCHA_\w+|NODE_TEST_CONTEXT)"
+"""Variables that runners set."""
+_GLOBALS = r"jest|vi|describe|it|expect|(?:before|after)(?:Each|All)"
+"""What runners put in everybody's reach."""
+_MAIN = r"(?<!dirname\()\b(?:require\.main|process\.mainModule|module\.parent)\??\.filename\b"
+"""The file that a program was started with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +83,27 @@ RULES = (
         re.VERBOSE), "both"),
     Rule(R, Gaming.EQUAL, T, "an assertion is replaced", re.compile(
         r"\bmacro_rules!\s*(?:debug_)?(?:assert(?:_eq|_ne)?|panic)\b"), "both"),
-    _sniffs(S, T, _RUNNER, r"""(?:\benv\b\W{1,3}|['"])(?:JEST_WORKER_ID|VITEST(?:_\w+)?|MOCHA_\w+)\b"""),
-    _sniffs(S, T, _RUNNER, r"typeof\s+(?:jest|vi|describe|it|expect)\b"
-                           r"| \b(?:globalThis|global|window)\.(?:jest|vi|describe|it|expect|mocha)\b"),
-    _sniffs(S, T, "the code asks who runs it", r"process\.argv[^;]*(?:jest|vitest|mocha|\btest\b)"),
+    _sniffs(S, T, _RUNNER, rf"""(?:\benv\b\W{{1,3}}|['"]){_SET}\b
+                              | \{{[^{{}}]{{0,200}}\b{_SET}\b[^{{}}]{{0,200}}\}}\s*=\s*process\.env\b
+                              | \b__vitest_\w+__(?!\w)"""),
+    _sniffs(S, T, _RUNNER, rf"""typeof\s+(?:{_GLOBALS})\b | \b(?:globalThis|global|window)\??\.(?:{_GLOBALS}|mocha)\b
+                              | \b(?:globalThis|global|window)(?:\?\.)?\[\s*['"](?:{_GLOBALS}|test)['"]
+                              | \b(?:Reflect\.has|Object\.hasOwn)\(\s*(?:globalThis|global|window)\s*,
+                                \s*['"](?:{_GLOBALS})['"]
+                              | ['"](?:{_GLOBALS})['"]\s+in\s+(?:globalThis|global|window)\b"""),
+    _sniffs(S, T, _RUNNER, r"""^(?!if\s*\(\s*import\.meta\.vitest\b[^()]*\)\s*\{).*(?<!['"])\bimport\.meta\.vitest\b
+                               (?<!\}\s=\simport\.meta\.vitest)"""),
+    _sniffs(S, T, _RUNNER, r"^if\s*\(\s*import\.meta\.vitest\b", r"\A(?![\s\S]*\}\s=\simport\.meta\.vitest)"),
+    _sniffs(S, W, _RUNNER, r"\b__coverage__(?!\w)", r"\A(?![\s\S]*(?:code-coverage|istanbul|\bnyc\b|/__coverage__))"),
+    _sniffs(S, T, _STARTED, r"process\.(?:argv|execArgv)[^;]*(?:jest|vitest|mocha|\btest\b(?!\())"),
+    _sniffs(S, T, _STARTED, rf"{_MAIN}[^;]*['\"`/][^'\"`;]*(?:jest|vitest|mocha|\b(?:test|spec)\b(?!\()|__tests__)"),
+    _sniffs(S, T, _STARTED, rf"/[^/]*(?:jest|vitest|mocha|\b(?:test|spec)\b|__tests__)[^/]*/\w*\.(?:test|exec)\(\s*"
+                            rf"(?:path\.\w+\(\s*)?(?:{_MAIN}|process\.argv\[1\])"),
+    _sniffs(S, T, _STARTED, rf"=[^;]*(?:{_MAIN}|process\.argv)",
+            rf"""(?:\b(\w+)\s*=\s*[^;\n]{{0,60}}(?:{_MAIN}|process\.argv\[1\])|\[\s*,\s*(\w+)[^\]\n]*\]\s*=\s*process\.argv)
+                 [\s\S]{{0,2000}}?(?<![\w.])(?:\1|\2)\??\.(?:includes|endsWith|startsWith|match|search|indexOf)\(
+                 [^)\n]*(?:jest|vitest|mocha|\b(?:test|spec)\b|__tests__)"""),
+    _sniffs(S, T, _RUNNER, r"\brequire\.cache\b[^;]*(?:jest|vitest|mocha|\.test\.|\.spec\.)"),
     _sniffs(S, T, _CALLED, r"\.stack\b[^;]*(?:jest|vitest|mocha|\.test\.|\.spec\.|__tests__)"),
     _sniffs(S, W, _CALLER, r"\bnew\s+Error\([^()]{0,80}\)\)?(?:\.stack|;|$) | \{\s*stack\s*\}\s*=\s*new\s+Error\b",
             r"\bstack\b[?!]{0,2}(?:\.(?:split|match\w*|replace\w*|slice|includes|indexOf|search|substr\w*|at)\(|\[)"),
@@ -89,6 +113,7 @@ RULES = (
                               (?:[\w*.-]{1,80}\.(?:test|spec)\.[cm]?[jt]sx?|(?:__tests__|tests)(?=['"`/]))
                             | \bfrom\s+['"][^'"]{0,200}(?:__tests__/|\.(?:test|spec)['".])"""),
     _sniffs(S, W, _TESTED, r"""NODE_ENV\b\W*\s*[!=]==?\s*['"`]test['"`] | ['"`]test['"`]\s*[!=]==?\s*process\.env"""),
+    _sniffs(S, W, _TESTED, r"""\bnpm_lifecycle_(?:event|script)\b[^;]*\btest\b(?!\()"""),
     _sniffs(S, W, _TESTED, r"""process\.env(?:\.|\[['"])(?:CI|GITHUB_ACTIONS|TESTING|TEST_MODE|IS_TEST)\b"""),
     _sniffs(G, T, _RUNNER, r"""\btesting\.Testing\(\) | flag\.Lookup\("test\. | os\.Args\b[^;]*"[^"]*\btest\b
                              | runtime\.Caller\w*\([^;]*_test"""),
