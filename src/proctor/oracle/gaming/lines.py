@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from proctor.oracle.gaming import subjects
+from proctor.oracle.gaming import doctests, goldens, subjects
 from proctor.oracle.gaming.bodies import leaves_early, may_fail, titled
 from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed, tests_in
 from proctor.oracle.gaming.imports import usual
@@ -85,6 +85,7 @@ def look(change: Change, moved: Moved) -> Iterator[Found]:
             yield from _leave(change, number, line)
     yield from _agrees(change, tests)
     yield from _blocks(change, moved)
+    yield from doctests.fenced(change, lambda name: _is_moved(change, name, moved))
     first = next((n for n in range(1, len(change.new) + 1) if tests(n)), 0)
     if first:
         yield from subjects.look(change, first)
@@ -277,6 +278,12 @@ def _is_asked(change: Change, name: str, moved: Moved) -> bool:
     """Whether what a test asks no more is asked elsewhere."""
     old, new = ({one.name: one for one in tests_of(change, text)}.get(name) for text in (change.before, change.after))
     return old is not None and moved.is_asked(old, new)
+
+
+def _is_moved(change: Change, name: str, moved: Moved) -> bool:
+    """Whether tests ask now what an example asked."""
+    examples = goldens.documented(change.before or "", change.language)
+    return any(moved.is_asked(one) for one in examples if one.name == name)
 
 
 def _early(change: Change, name: str, was: str, now: tuple[int, str]) -> Iterator[Found]:

@@ -137,6 +137,7 @@ RULES = (
     _sniffs(R, W, _CALLER, r"\bLocation::caller\(\)",
             r"\b(?:read_to_string|File::open|fs::read)\([^;\n]{0,80}\bfile\b"),
     _sniffs(R, W, _CALLED, r"\bcurrent_exe\(\)", r'"[^"\n]*\bdeps\b'),
+    Rule(R, Gaming.SKIP, W, "examples of the documentation are left out", re.compile(r"\bnot\(doctest\)")),
     *(_sniffs(language, W, "the code looks for proctor", r"""["']PROCTOR_[A-Z_]+ | \benv\.PROCTOR_ | /run/proctor""")
       for language in (S, G, R)),
     _exits(S, rf"{LEAVES[S].pattern} | \bprocess\.exitCode\s*=\s*0\b"),
