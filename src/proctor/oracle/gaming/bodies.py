@@ -1,18 +1,14 @@
-"""The functions of a file of tests in another language than Python, told line by line: its tests, its helpers, and how
-often a body may fail on purpose."""
+"""The functions of a file of tests in another language than Python, told line by line: its tests and its helpers."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from proctor.oracle.gaming.change import Change, Language, tests_in
-from proctor.oracle.gaming.guards import checks_of
 from proctor.oracle.gaming.imports import usual
-from proctor.oracle.gaming.patterns import CHECKS, COMMENT, HEAD, LOOSE, STRICT, R
-from proctor.oracle.gaming.tokens import lexed
+from proctor.oracle.gaming.patterns import COMMENT, HEAD, R
 
 _WORD = r"[\w$]{1,60}"
 _HEADS = {
@@ -26,11 +22,7 @@ _HEADS = {
         rf"^\s*(?:pub(?:\([^()]{{1,40}}\))?\s+)?(?:async\s+)?fn\s+({_WORD})\s*[(<]|^\s*macro_rules!\s*({_WORD})"
     ),
 }
-_ALIKE = re.compile(
-    r"\(\s*(\$?\w+)\s*\)\.(?:not\.)?to\w+\(\s*\1\s*\)|!\(\s*(\$?\w+)\s*,\s*\2\s*[,)]"
-    r"|(?<![\w.$])(\$?\w+) ?[!=]==? ?\3(?![\w.(])"
-)
-"""What is compared with itself."""
+_CALL = re.compile(r"\w!?\s*\(")
 _MARKS = re.compile(r"#\[(?:\w+::)?test\b|#\[rstest|#\[test_case")
 
 
@@ -110,31 +102,7 @@ def leaves_early(body: str, checks: re.Pattern[str]) -> bool:
     return False
 
 
-def may_fail(change: Change, text: str | None) -> Callable[[str], int]:
-    """What counts, in a body that a text of the file holds, how often it may fail on purpose: itself, or by a function
-    of the text whose assertions nothing keeps from failing."""
-    checks = CHECKS[change.language]
-    bodies = {name: body for name, (_, body) in helpers(change, text).items()}
-    names = {name for name, body in bodies.items() if checks.search(body) and _is_free(body, change.language)}
-    while more := {name for name, body in bodies.items() if name not in names and _calls(names).search(body)}:
-        names |= more
-    calls = _calls(names)
-
-    def count(body: str) -> int:
-        own = {match.start() for match in checks.finditer(body)}
-        return len(own.union(match.start() for match in calls.finditer(body)))
-
-    return count
-
-
-def _is_free(body: str, language: Language) -> bool:
-    """Whether an assertion of a body compares something, and neither a condition nor a catcher is around it."""
-    if leaves_early(body, CHECKS[language]) or _ALIKE.search(body) or (LOOSE.search(body) and not STRICT.search(body)):
-        return False
-    tokens = tuple(lexed(body, language))
-    return any(not one.guards for one in checks_of(tokens, language, Counter(token.text for token in tokens)))
-
-
-def _calls(names: Iterable[str]) -> re.Pattern[str]:
-    some = "|".join(map(re.escape, sorted(names))) or "(?!)"
-    return re.compile(rf"(?<![\w.$])(?<!fn )(?<!func )(?<!function )(?:{some})(?:\(|!\s*[(\[{{])")
+def empty(change: Change, text: str | None) -> re.Pattern[str]:
+    """Calls of a text's own helpers that call nothing, whatever they are called like."""
+    names = [name for name, (_, body) in helpers(change, text).items() if not _CALL.search(body)]
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names))) or '(?!)'})!?\s*\(")

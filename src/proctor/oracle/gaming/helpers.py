@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 
 from proctor.oracle.gaming import pyasserts
-from proctor.oracle.gaming.bodies import helpers, leaves_early, may_fail, titled
+from proctor.oracle.gaming.bodies import helpers, leaves_early, titled
 from proctor.oracle.gaming.change import Change, Found, Language, found
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.patterns import CHECKS, HEAD
@@ -99,13 +99,12 @@ def _weighed(node: Function) -> set[str]:
 
 def _lines(change: Change, more: int) -> Iterator[Found]:
     old, new = helpers(change, change.before), helpers(change, change.after)
-    before, after = _fails(change, change.before), _fails(change, change.after)
     checks = CHECKS[change.language]
     for name in old.keys() & new.keys():
         (_, had), (line, has) = old[name], new[name]
         if checks.search(had) and not leaves_early(had, checks) and leaves_early(has, checks):
             yield found(change, Gaming.ASSERTION, Weight.TAMPERING, line, f"{name} leaves before what it asserts")
-        elif more < 0 and before(had) and not after(has):
+        elif more < 0 and _fails(had, change) and not _fails(has, change):
             calls = {*re.findall(r"(\w+)!?\s*\(", has)} - {*re.findall(r"(\w+)!?\s*\(", had)}
             weight = Weight.SUSPICION if calls else Weight.TAMPERING
             yield found(change, Gaming.ASSERTION, weight, line, f"{name} {_NO_MORE}")
@@ -114,15 +113,13 @@ def _lines(change: Change, more: int) -> Iterator[Found]:
 def _gains(change: Change) -> int:
     """The same of a file in another language."""
     was, now = (
-        {name: fails(body) for name, (_, body) in (titled(change, lines) | helpers(change, text)).items()}
+        titled(change, usual(text or "", change.language).splitlines()) | helpers(change, text)
         for text in (change.before, change.after)
-        for fails, lines in [(_fails(change, text), usual(text or "", change.language).splitlines())]
     )
-    return sum(now[name] - was[name] for name in was.keys() & now.keys())
+    return sum(_fails(now[name][1], change) - _fails(was[name][1], change) for name in was.keys() & now.keys())
 
 
-def _fails(change: Change, text: str | None) -> Callable[[str], int]:
-    """The same as `may_fail`, with what a script throws on a condition."""
-    fails = may_fail(change, text)
-    throws = _THROWS if change.language is Language.SCRIPT else None
-    return lambda body: fails(body) + (len(throws.findall(body)) if throws else 0)
+def _fails(body: str, change: Change) -> int:
+    """How often a function may fail on purpose."""
+    throws = _THROWS.findall(body) if change.language is Language.SCRIPT else ()
+    return len(CHECKS[change.language].findall(body)) + len(throws)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from proctor.oracle.gaming import doctests, goldens, subjects
-from proctor.oracle.gaming.bodies import leaves_early, may_fail, titled
+from proctor.oracle.gaming.bodies import empty, leaves_early, titled
 from proctor.oracle.gaming.change import Change, Found, Language, found, squeezed, tests_in
 from proctor.oracle.gaming.imports import usual
 from proctor.oracle.gaming.moved import Moved
@@ -245,17 +245,19 @@ def _blocks(change: Change, moved: Moved) -> Iterator[Found]:
     was, now = (usual(text or "", change.language).splitlines() for text in (change.before, change.after))
     old, new = titled(change, was), titled(change, now)
     checks = CHECKS[change.language]
-    before, after = may_fail(change, change.before), may_fail(change, change.after)
+    before, after = empty(change, change.before), empty(change, change.after)
     total = sum(len(checks.findall(text)) for text in now) - sum(len(checks.findall(text)) for text in was)
     for name, (line, body) in new.items():
         if name not in old:
             continue
-        had, has = before(old[name][1]), after(body)
+        had, has = (
+            len(checks.findall(hollow.sub("", text))) for hollow, text in ((before, old[name][1]), (after, body))
+        )
         yield from _early(change, name, old[name][1], new[name])
         if had and not has:
             if any("should_panic" in text for text in change.new[max(0, line - 1 - _NEAR) : line - 1]):
                 continue
-            calls = set(re.findall(r"(\w+)\s*\(", body)) - set(re.findall(r"(\w+)\s*\(", old[name][1]))
+            calls = set(re.findall(r"(\w+)!?\s*\(", body)) - set(re.findall(r"(\w+)!?\s*\(", old[name][1]))
             yield found(change, Gaming.ASSERTION, W if calls else T, line, f"{name} asserted and does so no more")
         elif has < had and total < 0 and not (_EACH.search(body) or _is_asked(change, name, moved)):
             yield found(change, Gaming.ASSERTION, W, line, f"{name} had {had} assertions and has {has}")

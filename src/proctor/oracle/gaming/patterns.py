@@ -161,7 +161,7 @@ RULES = (
                 | \bexpect\((?:true|1)\)\.(?:toBeTruthy|toBeDefined|to\.be\.ok) | \bassert(?:\.ok)?\(true\)
                 | \bassert\.(?:equal|strictEqual)\((\w+),\s*\2\)"""),
     _holds(G, r"\b(?:assert|require)\.True\(t,\s*true\b | \b(?:assert|require)\.Equal\(t,\s*([\w.]+),\s*\1\s*[,)]"),
-    _holds(R, r"\bassert!\(true\b | \bassert_eq!\((\w+),\s*\1\s*[,)]"),
+    _holds(R, r"\bassert!\(true\b | \bassert_eq!\((\$?\w+),\s*\1\s*[,)]"),
 )  # fmt: skip
 
 SKIP = {
@@ -220,7 +220,7 @@ CHECKS = {
     ),
     R: re.compile(
         r"""\bassert\w*! | \bpanic! | \bunreachable! | \.unwrap_err\( | should_panic | prop_assert
-          | \b(?:assert|check|verify|expect)\w*\(""",
+          | \b(?:assert|check|verify|expect)\w*!?\(""",
         re.VERBOSE,
     ),
 }
