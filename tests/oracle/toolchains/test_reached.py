@@ -265,6 +265,12 @@ def test_the_words_of_a_recipe_are_targets_where_it_calls_make() -> None:
     assert not same("Makefile", was, now, "make test")
 
 
+def test_what_checks_have_in_their_environment_is_kept() -> None:
+    held = "BUNDLE_RETRY CI COLORTERM GOCACHE HOME LANG NO_COLOR R_PROFILE_USER RUSTUP_HOME VIRTUAL_ENV npm_config_x"
+    for name in held.split():
+        assert not same("Makefile", PLAIN, f"{PLAIN}\n{name} = x\n", "make test")
+
+
 @pytest.mark.parametrize(
     ("more", "turns"),
     [
