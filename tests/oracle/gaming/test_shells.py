@@ -41,6 +41,13 @@ HONEST = [
     "usage() { echo usage; exit 0; }\n",
     "log() { printf '%s\\n' \"$1\"; }\nalias ll='ls -l'\n",
     "make_test() { add 1 2; }\n",
+    "return 0 2>/dev/null || exit 0\n",
+    '[[ "${BASH_SOURCE[0]}" != "$0" ]] && return 0\nadd 1 2\nexit 0\n',
+    'while getopts "hv" opt; do case $opt in h) echo usage; exit 0;; esac; done\n',
+    "exec {log}>log.txt\n",
+    "old=$-; set +e; add 1 2; case $old in *e*) set -e;; esac\n",
+    "cat <<E\ntest() { :; }\nE\n",
+    "( diff() { :; }; diff )\n",
 ]
 DISHONEST = ["set +e\n", "exit\n", "exit 0\n", "exit 00\n", "exec true\n", "exec echo fine\n", "set +o errexit\n",
              "set +eu # go on\n", "\\exit 0\n", "echo fine\nexit; # done\n", "end() {\nexit\n}\nend\n",
@@ -51,7 +58,11 @@ DISHONEST = ["set +e\n", "exit\n", "exit 0\n", "exit 00\n", "exec true\n", "exec
              '[ "$1" != --help ] && exit 0\n', '[ -n "$HOME" ] && exit 0\n', "case $0 in *) exit 0;; esac\n",
              "end=exit\n$end 0\n", "cat <<E && exit 0\nE\n", "exit 256\n", "set +e\nif [ -f x ]; then set -e; fi\n",
              "diff() { return 0; }\n", "function test { true; }\n", "if true; then alias cmp=true; fi\n",
-             "enable -n test\n", "command_not_found_handle() { :; }\n"]  # fmt: skip
+             "enable -n test\n", "false || { echo skip; exit; }\n", "if ! false; then exit; fi\n",
+             "cleanup() { rm -f x; exit 0; }\ntrap cleanup EXIT\n", "trap -- 'exit 0' exit\n",
+             "trap 'echo $?; exit 0' EXIT\n", '[ "$0" = ./check.sh ] && exit 0\n', "set +e; return 0; set -e\n",
+             "[ -d / ] && exec /bin/true\n", "[ a \\< b ] || :\nexit 0\n",
+             f"{':' * 9}\n" * 21_000 + "exit 0\n", "command_not_found_handle() { :; }\n"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HONEST)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.oracle.toolchains.shellcode import LARGEST, MOST_OPENINGS, When, steps
+from proctor.oracle.toolchains.shellcode import LARGEST, MOST_OPENINGS, Step, When, run
+
+
+def steps(text: str) -> list[Step]:
+    return run(text).steps
+
 
 SURE, MAYBE = When(), When(sure=False)
 
@@ -51,10 +56,10 @@ def test_commands(text: str, words: list[tuple[str | None, ...]]) -> None:
         ("if [ -f a ]; then x; fi", MAYBE),
         ("a && x", MAYBE),
         ("a || x", When(sure=False, failing=True)),
-        ("a || { b; x; }", When(sure=False, failing=True)),
-        ("if ! a; then x; fi", When(sure=False, failing=True)),
-        ("if a; then b; else x; fi", When(sure=False, failing=True)),
-        ("! a || x", MAYBE),
+        ("a || { b; x; }", MAYBE),
+        ("if ! a; then x; fi", MAYBE),
+        ("if a; then b; else x; fi", MAYBE),
+        ("! a || x", When(sure=False, failing=True)),
         ("case $1 in a) x;; esac", MAYBE),
         ("case $1 in -h|'--help') x;; esac", When(sure=False, asked=True)),
         ("while a; do case $1 in --help) if b; then x; fi;; esac; done", When(sure=False, asked=True)),
@@ -62,8 +67,24 @@ def test_commands(text: str, words: list[tuple[str | None, ...]]) -> None:
         ("[[ $1 == -h ]] && { b; x; }", When(sure=False, asked=True)),
         ('if [ "$1" != "--help" ]; then x; fi', MAYBE),
         ('if [ "$0" = "$BASH_SOURCE" ]; then x; fi', When(sure=False, asked=True)),
+        ('if [[ $BASH_SOURCE != "$0" ]]; then a; else x; fi', When(sure=False, asked=True)),
+        ('[[ "${BASH_SOURCE[0]}" -ef "$0" ]] && x', When(sure=False, asked=True)),
+        ('[ "${BASH_SOURCE[0]}" = "$0" ] || return 0\nx', When(asked=True)),
+        ("[[ $BASH_SOURCE != $0 ]] && return\nx", When(asked=True)),
+        ("return 0 2>/dev/null || x", When(sure=False, failing=True, asked=True)),
+        ("while getopts hv o; do case $o in h) x;; esac; done", When(sure=False, asked=True)),
+        ("case $1 in help | --help) x;; esac", When(sure=False, asked=True)),
+        ('[ "x$1" = x--help ] && x', When(sure=False, asked=True)),
+        ('[[ " $* " == *" --help "* ]] && x', When(sure=False, asked=True)),
+        ("[[ $1 =~ ^(-h|--help)$ ]] && x", When(sure=False, asked=True)),
+        ('[ "$0" = ./check.sh ] && x', MAYBE),
+        ('[ "$0" = "$0" ] && x', MAYBE),
+        ("[ -x = -x ] && x", MAYBE),
+        ("case -x in -*) x;; esac", MAYBE),
+        ("[ 1 = 2 ] && x", MAYBE),
+        ("echo a > /no/dir && x", MAYBE),
         ('if [ "${BASH_SOURCE[0]}" != "$0" ]; then x; fi', MAYBE),
-        ("case ${0##*/} in add.sh) x;; esac", When(sure=False, asked=True)),
+        ("case ${0##*/} in add.sh) x;; esac", MAYBE),
         ("case $0 in *) x;; esac", MAYBE),
         ('if a; then b; elif [ "$1" = -v ]; then x; fi', When(sure=False, asked=True)),
     ],
@@ -77,6 +98,34 @@ def test_the_line_is_the_one_that_is_written() -> None:
     assert [step.line for step in steps(text)] == ["  f # now", "  x", "eval 'y'  "]
 
 
-@pytest.mark.parametrize("text", ["a\n" * LARGEST, "f(){\n" * MOST_OPENINGS * 2, "((((" * 10_000, "`" * 100_001])
+HUGE = ["a\n" * LARGEST, "f(){\n" * MOST_OPENINGS * 2, "((((" * 10_000, "`" * 100_001]
+
+
+@pytest.mark.parametrize("text", HUGE, ids=["lines", "functions", "brackets", "quotes"])
 def test_what_is_too_much_is_read_line_by_line(text: str) -> None:
-    assert steps(f"{text}\nexit 0\n")[-1].words in {("exit", "0"), ("a",)}
+    made = run(f"{text}\nexit 0\n")
+    assert made.steps[-1].words == ("exit", "0") or not made.clear
+
+
+def test_what_takes_room_or_time_without_end_is_not_known() -> None:
+    doubled = run("a=xxxxxxxx\n" + "a=$a$a\n" * 60 + "$a\n")
+    assert (doubled.steps[-1].words, doubled.clear) == ((None,), True)
+    again = 'x=\'eval "$x"; eval "$x"\'\nif false; then eval "$x"; fi\n'
+    assert any(step.words[0] == "eval" for step in run(again).steps)
+    assert not run("{ " * 200 + "a" + "; }" * 200).clear
+    assert not run(":\n" * 30_000 + "exit 0\n").clear
+
+
+def test_a_library_of_functions_is_read_without_them_however_large() -> None:
+    function = 'one_%d() {\n  [ "$1" = a ] || exit 0\n}\n\n'
+    made = run("".join(function % number for number in range(1_000)) + "two=2\n")
+    assert (made.steps, made.clear) == ([], True)
+
+
+def test_what_the_grammar_cannot_read_hides_nothing() -> None:
+    assert run("[ a \\< b ] || :\nexit 0\n").steps[-1].words == ("exit", "0")
+
+
+def test_a_trap_has_what_it_runs_at_the_end() -> None:
+    (trap,) = run("cleanup() { rm -f x; exit 0; }\ntrap -- cleanup EXIT\n").steps
+    assert [step.words for step in trap.last] == [("cleanup",), ("rm", "-f", "x"), ("exit", "0")]

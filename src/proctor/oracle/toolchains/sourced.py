@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
 from proctor.oracle.toolchains.loaders import variables
-from proctor.oracle.toolchains.shellcode import Step, When, steps
+from proctor.oracle.toolchains.shellcode import Run, Step, When, run
 from proctor.oracle.toolchains.tools import is_program
 
 _FUNCTION = re.compile(
@@ -19,14 +19,15 @@ _FUNCTION = re.compile(
     r"(?:function[ \t]+([^\s(){};&|\"'$]+)|([^\s(){};&|\"'$#]+)[ \t]*\([ \t]*\))",
     re.MULTILINE,
 )
+"""Where the text as a whole cannot be read."""
 _BUILT_IN = frozenset(
     """[ [[ . : builtin cd command exec exit export false let local printf read return set shift source test trap true
     type unset wait md5sum sha1sum sha256sum shasum cksum uniq cut od comm nl tee sleep
     command_not_found_handle""".split()  # noqa: SIM905 - a list to read
 )
-_NOTHING = frozenset({"true", ":", "echo", "printf", "cat", "exit"})
+_NOTHING = frozenset({"true", ":", "echo", "printf", "cat", "env", "exit"})
 """Programs that succeed whatever was to be checked."""
-_ENDS = frozenset({"EXIT", "0", "ERR", "DEBUG", "RETURN", "SIGEXIT"})
+_ENDS = frozenset({"EXIT", "0", "ERR", "DEBUG", "RETURN"})
 _HEEDING = frozenset({"errexit", "pipefail"})
 """The options without which a shell goes on behind what failed."""
 
@@ -35,24 +36,30 @@ def takes_over(data: bytes) -> bool:
     """Whether a file that a shell reads puts something in the place of what checks judge with, lets them off, or goes
     on as something that cannot be told from it."""
     text = data.decode(errors="replace")
-    run = steps(text)
-    return bool(_leaving(run) or any(map(_goes_on, run)) or _replaced(text, run) or variables(text))
+    made = run(text)
+    goes_on = not made.clear or any(step.words[0] in (None, "eval", "source", ".") for step in made.steps)
+    return bool(goes_on or _leaving(made.steps, text) or _replaced(text, made) or variables(text))
 
 
 def leaving(text: str) -> list[Step]:
-    """The commands with which a shell that reads a text is left with success, or heeds no failure up to its end."""
-    return _leaving(steps(text))
+    """The commands with which a shell that reads a text is left with success, or heeds no failure up to its end; what
+    cannot be read may be one."""
+    made = run(text)
+    return _leaving(made.steps, text) + ([] if made.clear else [Step((None,), When(), "")])
 
 
 def replaced(text: str) -> set[str]:
     """The programs and builtins that checks are made of, and in whose place a shell that reads a text runs another."""
-    return _replaced(text, steps(text))
+    return _replaced(text, run(text))
 
 
-def _leaving(run: list[Step]) -> list[Step]:
+def _leaving(steps: list[Step], text: str) -> list[Step]:
     found, on_surely, on = [], set[str](), set[str]()
-    for step in reversed(run):
-        if _leaves(step) or _set(step, "+") - (on_surely if step.when.sure else on):
+    saved = "$-" in text
+    for step in reversed(steps):
+        if step.words[0] == "return" and step.when.sure:
+            on_surely, on = set(), set()
+        if _leaves(step) or _set(step, "+") - (on_surely if step.when.sure and not saved else on):
             found.append(step)
         switched = _set(step, "-")
         on |= switched
@@ -79,10 +86,13 @@ def _leaves(step: Step) -> bool:
     match step.words:
         case ("exit", *told):
             return _succeeds(told, step.when)
-        case ("exec", program, *_):
-            return step.when.sure or (program in _NOTHING and not step.when.asked)
-        case ("trap", str(action), *signals) if not _ENDS.isdisjoint(signals):
-            return "$?" not in action and any(one.words[1:] and _leaves(one) for one in steps(action))
+        case ("exec", *told) if [word for word in told if word is None or not word.startswith(("-", "{"))]:
+            program = next((word for word in told if word is None or not word.startswith(("-", "{"))), "") or ""
+            return not step.when.asked and (step.when.sure or program.rpartition("/")[2] in _NOTHING)
+        case ("trap", *told) if any(word is None or word.upper().removeprefix("SIG") in _ENDS for word in told[1:]):
+            unknown = ("exit", None) if "$?" not in "".join(filter(None, told)) else ()
+            own = (one for one in step.last if one.line == step.line)
+            return any(one.words[1:] and _leaves(one) for one in step.last) or unknown in (one.words[:2] for one in own)
     return False
 
 
@@ -97,13 +107,11 @@ def _succeeds(status: Sequence[str | None], when: When) -> bool:
     return not status[0].isdecimal() or int(status[0]) % 256 == 0
 
 
-def _goes_on(step: Step) -> bool:
-    return step.words[0] in (None, "eval", "source", ".")
-
-
-def _replaced(text: str, run: list[Step]) -> set[str]:
-    names = {one or other for one, other in _FUNCTION.findall(text)}
-    for step in run:
+def _replaced(text: str, made: Run) -> set[str]:
+    names = set(made.functions)
+    if not made.whole:
+        names |= {one or other for one, other in _FUNCTION.findall(text)}
+    for step in made.steps:
         match step.words:
             case ("alias" | "enable" | "hash", *told):
                 names |= {word.partition("=")[0] for word in told if word}
