@@ -106,8 +106,8 @@ def _copied(place: Path, uid: int) -> Path:
     site = environment / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     shutil.copytree(sysconfig.get_path("purelib"), site, ignore=shutil.ignore_patterns("__pycache__", "*.pth"))
     package = Path(proctor.__file__).parent
-    if not (site / "proctor").exists():
-        shutil.copytree(package, site / "proctor", ignore=shutil.ignore_patterns("__pycache__"))
+    if not (site / "proctor" / "__init__.py").exists():  # of one in use from its source only the data is there
+        shutil.copytree(package, site / "proctor", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     (environment / "bin").mkdir()
     (environment / "bin/python").symlink_to(binary)
     (environment / "pyvenv.cfg").write_text(f"home = {binary.parent}\ninclude-system-site-packages = false\n")
