@@ -146,7 +146,7 @@ async def _until_it_fits(s: Session, desk: Desk, task: ev.TaskId, opened: ev.Req
         except UsageError as error:  # it is being written, or is no file of text just now
             return (str(error),)
 
-    before = seen()
+    before: tuple[object, ...] = ()  # it may have been revised while the question was put
     while True:
         await asyncio.sleep(LOOK_EVERY)
         try:
