@@ -294,8 +294,9 @@ def _same_beside(old: Test, module: Module, one: _Candidate, known: _Names, was:
         bent = new.words & frail or any(what in values and by not in calls for what, by in uses.handed(new))
         is_plain = new.plain and (new.test == one.test.region.name or not bent)
         hides = new.gives & (used if new.test and one.test.region.name.startswith(new.test) else used | own)
-        stood = any(new.pieces in one.has for one in was.values())
-        return not hides and (is_plain or (stood and bool(new.test or not new.words & used)))
+        if hides or is_plain:
+            return not hides
+        return bool(new.test or not new.words & used) and any(new.pieces in one.has for one in was.values())
 
     return all(map(is_harmless, spare)) and _has_all(old, module, one.module, names)
 

@@ -255,10 +255,8 @@ def _is_special(name: str) -> bool:
 def _without_others(line: str, known: set[str]) -> str:
     """A line that says of some names that they are no files, without those that nothing reaches."""
     phony = _PHONY.fullmatch(line)
+    if not phony:
+        return line
     words = known.union(*map(_words, known))
-    names = (
-        [name for name in phony[1].split() if name in known or (re.search(r"[./]", name) and words & _words(name))]
-        if phony
-        else []
-    )
-    return line if not phony else f".PHONY: {' '.join(names)}" if names else ""
+    names = [name for name in phony[1].split() if name in known or (re.search(r"[./]", name) and words & _words(name))]
+    return f".PHONY: {' '.join(names)}" if names else ""

@@ -41,16 +41,12 @@ def takes_over(data: bytes) -> bool:
     return bool(goes_on or _leaving(made.steps, text) or _replaced(text, made) or variables(text))
 
 
-def leaving(text: str) -> list[Step]:
-    """The commands with which a shell that reads a text is left with success, or heeds no failure up to its end; what
-    cannot be read may be one."""
+def lets_off(text: str) -> tuple[list[Step], set[str]]:
+    """The commands with which a shell that reads a text is left with success, or heeds no failure up to its end (what
+    cannot be read may be one); and the programs and builtins in whose place it runs another from there on."""
     made = run(text)
-    return _leaving(made.steps, text) + ([] if made.clear else [Step((None,), When(), "")])
-
-
-def replaced(text: str) -> set[str]:
-    """The programs and builtins that checks are made of, and in whose place a shell that reads a text runs another."""
-    return _replaced(text, run(text))
+    unread = [] if made.clear else [Step((None,), When(), "")]
+    return _leaving(made.steps, text) + unread, _replaced(text, made)
 
 
 def _leaving(steps: list[Step], text: str) -> list[Step]:
@@ -86,9 +82,8 @@ def _leaves(step: Step) -> bool:
     match step.words:
         case ("exit", *told):
             return _succeeds(told, step.when)
-        case ("exec", *told) if [word for word in told if word is None or not word.startswith(("-", "{"))]:
-            program = next((word for word in told if word is None or not word.startswith(("-", "{"))), "") or ""
-            return not step.when.asked and (step.when.sure or program.rpartition("/")[2] in _NOTHING)
+        case ("exec", *told) if programs := [word or "" for word in told if not (word or "").startswith(("-", "{"))]:
+            return not step.when.asked and (step.when.sure or programs[0].rpartition("/")[2] in _NOTHING)
         case ("trap", *told) if any(word is None or word.upper().removeprefix("SIG") in _ENDS for word in told[1:]):
             unknown = ("exit", None) if "$?" not in "".join(filter(None, told)) else ()
             own = (one for one in step.last if one.line == step.line)
